@@ -1,0 +1,277 @@
+// Package trace is the model of one recorded run of a Go program and the file
+// that holds it.
+//
+// A recorder watches a target run and reports calls; what it reports is kept
+// as a calling context tree: activations merged by their path from the root,
+// so that a function called a million times from one place is one [Node] with
+// a count, and the same function called from two places is two nodes. The
+// nodes stand in the order of their first call, which is the order in which
+// the program's story is told later (Kamiya 2024, section 3, step 5).
+//
+// Terms used throughout:
+//
+//   - A root is a node without a parent: the first recorded function of the
+//     main goroutine, of package initialisation, of a goroutine, or of a
+//     callback from C.
+//   - A recursive node is a call of a function that is already on the path
+//     above it. It is a leaf: the calls made inside it are counted at the
+//     ancestor, so the tree stays bounded and no call is lost.
+//   - A call is via others when functions that were not recorded (the standard
+//     library, by default) stand between caller and callee.
+//   - A floor is a count that may be too low, because the recorder stopped
+//     watching the function.
+//
+// What a recorder could not see is part of the trace ([Loss]): a function that
+// was not hooked is never the same as a function that was not called.
+package trace
+
+import (
+	"fmt"
+	"time"
+
+	"tracerag/trace/symbol"
+)
+
+// Trace is one recorded run.
+type Trace struct {
+	Recorder string   // "breakpoint", "probe", or "sample" for an imported profile
+	Sampled  bool     // counts are samples, not calls
+	Command  []string // the target and its arguments as they were typed
+	Dir      string   // working directory of the run
+	Start    time.Time
+	Duration time.Duration
+	Exit     Exit
+	Program  Program
+
+	Include, Exclude []string // package patterns that chose what was recorded
+
+	Goroutines int64 // goroutines in which a recorded call was seen
+	Functions  []Function
+	Nodes      []Node // in order of first call; a parent stands before its children
+	Losses     []Loss
+}
+
+// Exit says how the target ended.
+type Exit struct {
+	Code   int    `json:"code"`             // exit status; meaningless when Signal is set
+	Signal string `json:"signal,omitempty"` // "SIGKILL"; empty when it exited by itself
+}
+
+func (e Exit) String() string {
+	if e.Signal != "" {
+		return "killed by " + e.Signal
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+// Program is what the binary itself says of its making.
+type Program struct {
+	Path      string    `json:"path,omitempty"`
+	BuildID   string    `json:"build_id,omitempty"`
+	ModTime   time.Time `json:"mod_time,omitzero"` // of the file: sources newer than it may differ
+	GoVersion string    `json:"go_version,omitempty"`
+	GOOS      string    `json:"goos,omitempty"`
+	GOARCH    string    `json:"goarch,omitempty"`
+	MainPath  string    `json:"main_path,omitempty"` // import path of package main
+	Main      Module    `json:"main,omitzero"`
+	Deps      []Module  `json:"deps,omitempty"`
+	Settings  []Setting `json:"settings,omitempty"` // build settings, vcs.revision among them
+}
+
+// Module is a module version that was built into the program.
+type Module struct {
+	Path    string  `json:"path"`
+	Version string  `json:"version,omitempty"`
+	Sum     string  `json:"sum,omitempty"`
+	Replace *Module `json:"replace,omitempty"`
+}
+
+// Setting is one build setting, such as vcs.revision.
+type Setting struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// Setting returns the value of a build setting, or "".
+func (p *Program) Setting(key string) string {
+	for _, s := range p.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// FuncID is an index into Trace.Functions.
+type FuncID int32
+
+// Function is a function of the target as the binary names it.
+type Function struct {
+	Name      string // linker name: "example.com/x.(*T).M", "main.main.func1"
+	Package   string // import path; package main's own path when the binary tells it
+	File      string // as the compiler recorded it; may be trimmed
+	StartLine int    // of the declaration; 0 unknown
+}
+
+// NodeID is an index into Trace.Nodes.
+type NodeID int32
+
+// NoNode is the parent of a root.
+const NoNode NodeID = -1
+
+// RootKind says where a root's control came from.
+type RootKind string
+
+// The kinds of root.
+const (
+	NotRoot       RootKind = ""
+	RootMain      RootKind = "main"      // main.main
+	RootInit      RootKind = "init"      // package initialisation
+	RootGoroutine RootKind = "goroutine" // a go statement
+	RootCallback  RootKind = "callback"  // called from C, from the runtime, or unknown
+)
+
+// Marks are what is to be said of a node beside its count.
+type Marks uint8
+
+// The marks.
+const (
+	Inlined     Marks = 1 << iota // an activation without a frame of its own
+	Recursive                     // a call of a function that is on the path above: a leaf
+	Via                           // unrecorded functions stand between caller and callee
+	Floor                         // the count may be too low
+	Approximate                   // the count may be off either way
+)
+
+// Has reports whether m includes all of x.
+func (m Marks) Has(x Marks) bool { return m&x == x }
+
+// Node is a function called in one context.
+type Node struct {
+	Parent   NodeID
+	Func     FuncID
+	CallLine int      // line of the call within the parent's function; 0 unknown
+	Calls    int64    // calls made here; in a sampled trace, samples taken here
+	Root     RootKind // set if and only if Parent is NoNode
+	Go       GoStmt   // of a RootGoroutine
+	Marks    Marks
+}
+
+// GoStmt is the go statement that made a goroutine.
+type GoStmt struct {
+	Func    string // linker name of the function that holds it; "" unknown
+	File    string
+	Line    int
+	Creator NodeID // the node that ran it; NoNode unknown
+}
+
+// LossKind names a way in which a trace is incomplete.
+type LossKind string
+
+// The kinds of loss.
+const (
+	LossNotHooked LossKind = "not-hooked" // a function's calls could not be watched
+	LossFloor     LossKind = "floor"      // watching was given up after Count calls
+	LossOverflow  LossKind = "overflow"   // calls dropped for want of room
+	LossTruncated LossKind = "truncated"  // the recording ended before the target did
+	LossSampled   LossKind = "sampled"    // only samples exist; order and counts do not
+	LossOther     LossKind = "other"
+)
+
+// Loss is one thing that was not recorded.
+type Loss struct {
+	Kind     LossKind `json:"kind"`
+	Function string   `json:"function,omitempty"` // linker name, when it concerns one
+	Count    int64    `json:"count,omitempty"`
+	Detail   string   `json:"detail,omitempty"`
+}
+
+// Calls returns the sum of all nodes' calls.
+func (t *Trace) Calls() int64 {
+	var n int64
+	for i := range t.Nodes {
+		n += t.Nodes[i].Calls
+	}
+	return n
+}
+
+// Func returns the function of node n.
+func (t *Trace) Func(n NodeID) *Function { return &t.Functions[t.Nodes[n].Func] }
+
+// PackageOf returns the import path of a function of p by its linker name.
+func (p *Program) PackageOf(name string) string {
+	pkg := symbol.Package(name)
+	if pkg == "main" && p.MainPath != "" {
+		return p.MainPath
+	}
+	return pkg
+}
+
+// Check reports the first way in which t is not a well-formed trace. A reader
+// calls it on what it read, and a recorder's tests on what it recorded.
+func (t *Trace) Check() error {
+	for i := range t.Nodes {
+		n, id := &t.Nodes[i], NodeID(i)
+		switch {
+		case n.Parent != NoNode && (n.Parent < 0 || n.Parent >= id):
+			return fmt.Errorf("node %d: parent %d does not stand before it", id, n.Parent)
+		case n.Func < 0 || int(n.Func) >= len(t.Functions):
+			return fmt.Errorf("node %d: no function %d", id, n.Func)
+		case (n.Parent == NoNode) != (n.Root != NotRoot):
+			return fmt.Errorf("node %d: root kind %q with parent %d", id, n.Root, n.Parent)
+		case n.Calls < 0:
+			return fmt.Errorf("node %d: %d calls", id, n.Calls)
+		case n.Root != RootGoroutine && n.Go != (GoStmt{Creator: NoNode}):
+			return fmt.Errorf("node %d: a go statement on a node that is no goroutine's root", id)
+		case n.Go.Creator != NoNode && (n.Go.Creator < 0 || int(n.Go.Creator) >= len(t.Nodes)):
+			return fmt.Errorf("node %d: no creator %d", id, n.Go.Creator)
+		case n.Parent == NoNode && n.Marks&(Inlined|Recursive) != 0:
+			return fmt.Errorf("node %d: a root that is inlined or recursive", id)
+		case n.Parent != NoNode && t.Nodes[n.Parent].Marks.Has(Recursive):
+			return fmt.Errorf("node %d: its parent %d is a folded recursion", id, n.Parent)
+		}
+		if err := t.checkRecursion(id); err != nil {
+			return err
+		}
+	}
+	return t.checkCreators()
+}
+
+// checkRecursion verifies that a node is marked recursive if and only if its
+// function stands on the path above it.
+func (t *Trace) checkRecursion(id NodeID) error {
+	n := &t.Nodes[id]
+	on := false
+	for p := n.Parent; p != NoNode && !on; p = t.Nodes[p].Parent {
+		on = t.Nodes[p].Func == n.Func
+	}
+	if on != n.Marks.Has(Recursive) {
+		return fmt.Errorf("node %d: marked recursive is %v, but its function on the path above is %v", id, !on, on)
+	}
+	return nil
+}
+
+// checkCreators verifies that following creators and parents upwards ends.
+func (t *Trace) checkCreators() error {
+	done := make([]bool, len(t.Nodes))
+	for i := range t.Nodes {
+		var path []NodeID
+		seen := map[NodeID]bool{}
+		for id := NodeID(i); id != NoNode && !done[id]; {
+			if seen[id] {
+				return fmt.Errorf("node %d: it is its own creator", id)
+			}
+			seen[id] = true
+			path = append(path, id)
+			if n := &t.Nodes[id]; n.Parent != NoNode {
+				id = n.Parent
+			} else {
+				id = n.Go.Creator
+			}
+		}
+		for _, id := range path {
+			done[id] = true
+		}
+	}
+	return nil
+}
