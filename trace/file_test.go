@@ -1,0 +1,291 @@
+package trace_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"tracerag/trace"
+)
+
+// sampleTrace has every feature that the file must carry.
+func sampleTrace() *trace.Trace {
+	t := &trace.Trace{
+		Recorder: "breakpoint", Command: []string{"./app", "--csv", "data file.csv"}, Dir: "/src/app",
+		Start: time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC), Duration: 1500 * time.Millisecond,
+		Exit: trace.Exit{Code: 3},
+		Program: trace.Program{
+			Path: "/src/app/app", BuildID: "abc/def", GoVersion: "go1.26.1", GOOS: "linux", GOARCH: "amd64",
+			MainPath: "example.com/app", Main: trace.Module{Path: "example.com/app", Version: "(devel)"},
+			Deps:     []trace.Module{{Path: "example.com/lib", Version: "v1.0.0", Sum: "h1:x", Replace: &trace.Module{Path: "../lib"}}},
+			Settings: []trace.Setting{{Key: "-trimpath", Value: "true"}, {Key: "vcs.revision", Value: "0123"}},
+		},
+		Include: []string{"./..."}, Exclude: []string{"example.com/noise"}, Goroutines: 2,
+		Losses: []trace.Loss{
+			{Kind: trace.LossNotHooked, Function: "example.com/lib.asm", Detail: "assembly"},
+			{Kind: trace.LossFloor, Function: "example.com/app.hot", Count: 200},
+		},
+	}
+	b := trace.NewBuilder(t)
+	fn := func(name string, line int) trace.FuncID {
+		return b.Func(trace.Function{Name: name, Package: t.Program.PackageOf(name), File: "/src/app/main.go", StartLine: line})
+	}
+	_ = fn("main.never", 99) // named by no node: left out
+	mainf, work, small, rec := fn("main.main", 10), fn("main.work", 20), fn("main.small", 30), fn("main.rec", 40)
+	ini := fn("example.com/lib.init", 1)
+	b.Call(trace.Root{Kind: trace.RootInit}, []trace.Frame{{Func: ini}}, 1)
+	root := trace.Root{Kind: trace.RootMain}
+	b.Call(root, []trace.Frame{{Func: mainf}}, 1)
+	b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 11}}, 1)
+	in := b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 11}, {Func: small, CallLine: 21, Inlined: true}}, 7)
+	t.Nodes[in].Marks |= trace.Approximate | trace.Floor
+	b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 12}}, 2)
+	b.Call(root, []trace.Frame{{Func: mainf}, {Func: rec, CallLine: 13}}, 1)
+	b.Call(root, []trace.Frame{{Func: mainf}, {Func: rec, CallLine: 13}, {Func: rec, CallLine: 41}}, 9)
+	b.Call(root, []trace.Frame{{Func: mainf}, {Func: rec, CallLine: 13}, {Func: rec, CallLine: 41}, {Func: work, CallLine: 42, Via: true}}, 4)
+	g := trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Func: "main.main", File: "/src/app/main.go", Line: 15, Creator: 1}}
+	b.Call(g, []trace.Frame{{Func: work}}, 3)
+	b.Call(trace.Root{Kind: trace.RootCallback}, []trace.Frame{{Func: small, Via: true}}, 3)
+	return b.Finish()
+}
+
+func encode(t *testing.T, tr *trace.Trace) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := tr.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestReadingBackGivesTheSameTrace(t *testing.T) {
+	want := sampleTrace()
+	file := encode(t, want)
+	got, err := trace.Read(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("read back:\n%+v\nwritten:\n%+v", got, want)
+	}
+	if !bytes.Equal(encode(t, got), file) {
+		t.Error("write, read, write is not byte-identical")
+	}
+}
+
+// randomTrace calls random stacks of a small program, recursion included.
+func randomTrace(seed uint64) *trace.Trace {
+	r := rand.New(rand.NewPCG(seed, 1))
+	t := &trace.Trace{Recorder: "probe", Command: []string{"x"}, Sampled: r.IntN(4) == 0}
+	b := trace.NewBuilder(t)
+	for range r.IntN(200) {
+		stack := make([]trace.Frame, 1+r.IntN(8))
+		for i := range stack {
+			n := r.IntN(10)
+			f := trace.Function{Name: fmt.Sprintf("main.f%d", n), Package: "main", File: "f.go", StartLine: n * 10}
+			stack[i] = trace.Frame{Func: b.Func(f), CallLine: r.IntN(3), Inlined: r.IntN(4) == 0, Via: r.IntN(5) == 0}
+		}
+		root := trace.Root{Kind: trace.RootMain}
+		if r.IntN(3) == 0 {
+			root = trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Line: r.IntN(3), Creator: trace.NoNode}}
+		}
+		b.Call(root, stack, int64(r.IntN(5)))
+	}
+	return b.Finish()
+}
+
+func TestRandomTracesSurviveTheFile(t *testing.T) {
+	for seed := range uint64(200) {
+		want := randomTrace(seed)
+		if err := want.Check(); err != nil {
+			t.Fatalf("seed %d: the builder made a malformed trace: %v", seed, err)
+		}
+		file := encode(t, want)
+		got, err := trace.Read(bytes.NewReader(file))
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if !reflect.DeepEqual(got.Nodes, want.Nodes) || !bytes.Equal(encode(t, got), file) {
+			t.Fatalf("seed %d: the trace changed on its way through the file", seed)
+		}
+	}
+}
+
+func TestBuilderFoldsRecursionAndKeepsEveryCall(t *testing.T) {
+	tr := &trace.Trace{}
+	b := trace.NewBuilder(tr)
+	f := func(name string) trace.FuncID { return b.Func(trace.Function{Name: name}) }
+	even, odd, leaf := f("even"), f("odd"), f("leaf")
+	root := trace.Root{Kind: trace.RootMain}
+	stack := []trace.Frame{{Func: even}}
+	b.Call(root, stack, 1)
+	for i := range 1000 {
+		stack = append(stack, trace.Frame{Func: []trace.FuncID{odd, even}[i%2], CallLine: 5})
+		b.Call(root, stack, 1)
+	}
+	b.Call(root, append(stack, trace.Frame{Func: leaf, CallLine: 6}), 1)
+	b.Finish()
+	if err := tr.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if got := tr.Calls(); got != 1002 {
+		t.Errorf("%d calls in the tree, 1002 made", got)
+	}
+	if len(tr.Nodes) != 4 {
+		t.Fatalf("%d nodes, want even, odd, the folded even and leaf: %+v", len(tr.Nodes), tr.Nodes)
+	}
+	// The 1000th inner call is of even, so leaf was called by even: it hangs
+	// under the ancestor that the recursion folded onto.
+	if n := tr.Nodes[3]; tr.Functions[n.Func].Name != "leaf" || n.Parent != 0 {
+		t.Errorf("leaf hangs under node %d, want 0", n.Parent)
+	}
+	if n := tr.Nodes[2]; !n.Marks.Has(trace.Recursive) || n.Calls != 500 {
+		t.Errorf("folded node %+v, want 500 recursive calls", n)
+	}
+}
+
+func TestGoToolPprofOpensATrace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "run.pb.gz")
+	if err := os.WriteFile(file, encode(t, sampleTrace()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "tool", "pprof", "-top", file).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"File: app", "Type: calls", "main.work", "main.small (inline)"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("go tool pprof -top does not print %q:\n%s", want, out)
+		}
+	}
+}
+
+func TestUnreadableFilesSayWhatIsWrong(t *testing.T) {
+	good := encode(t, sampleTrace())
+	foreign := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
+	var cpu bytes.Buffer
+	if err := foreign.Write(&cpu); err != nil {
+		t.Fatal(err)
+	}
+	edit := func(f func(p *profile.Profile)) []byte {
+		p, err := profile.ParseData(good)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(p)
+		var b bytes.Buffer
+		if err := p.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	for _, c := range []struct {
+		name string
+		file []byte
+		want string
+	}{
+		{"empty", nil, "empty"},
+		{"truncated", good[:len(good)/2], "truncated"},
+		{"text", []byte("goroutine profile: total 3\n"), "not a pprof profile"},
+		{"gzipped text", func() []byte { var b bytes.Buffer; _ = foreign.Write(&b); return b.Bytes()[:12] }(), "truncated"},
+		{"newer", edit(func(p *profile.Profile) { p.Comments[0] = "tracerag.format=99" }), "update tracerag"},
+		{"no format", edit(func(p *profile.Profile) { p.Comments = p.Comments[1:] }), "format"},
+		{"bad comment", edit(func(p *profile.Profile) { p.Comments[1] = "tracerag.recorder=[" }), "tracerag.recorder"},
+		{"reordered", edit(func(p *profile.Profile) { p.Sample[1], p.Sample[3] = p.Sample[3], p.Sample[1] }), "another tool"},
+		{"dropped", edit(func(p *profile.Profile) { p.Sample = p.Sample[2:] }), "another tool"},
+		{"unknown mark", edit(func(p *profile.Profile) { p.Sample[0].Label["tracerag.mark"] = []string{"shiny"} }), "shiny"},
+		{"unknown root", edit(func(p *profile.Profile) { p.Sample[0].Label["tracerag.root"] = []string{"kernel"} }), "kernel"},
+		{"creator out of range", edit(func(p *profile.Profile) {
+			for _, s := range p.Sample {
+				if s.NumLabel["tracerag.go.creator"] != nil {
+					s.NumLabel["tracerag.go.creator"] = []int64{4000}
+				}
+			}
+		}), "creator"},
+		{"negative calls", edit(func(p *profile.Profile) { p.Sample[0].Value[0] = -1 }), "-1 calls"},
+	} {
+		_, err := trace.Read(bytes.NewReader(c.file))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
+		}
+		if errors.Is(err, trace.ErrForeign) {
+			t.Errorf("%s: taken for a foreign profile", c.name)
+		}
+	}
+	if _, err := trace.Read(&cpu); !errors.Is(err, trace.ErrForeign) {
+		t.Errorf("a CPU profile gives %v, want ErrForeign", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, tr := range []*trace.Trace{sampleTrace(), randomTrace(7)} {
+		var z, raw bytes.Buffer
+		_ = tr.Write(&z)
+		p, err := profile.ParseData(z.Bytes())
+		if err != nil {
+			f.Fatal(err)
+		}
+		_ = p.WriteUncompressed(&raw)
+		f.Add(z.Bytes())
+		f.Add(raw.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tr, err := trace.Read(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		// Whatever is accepted is well formed, and stays the same from here on.
+		first := encode(t, tr)
+		again, err := trace.Read(bytes.NewReader(first))
+		if err != nil {
+			t.Fatalf("what was read and written cannot be read: %v", err)
+		}
+		if !bytes.Equal(encode(t, again), first) {
+			t.Fatal("write, read, write is not byte-identical")
+		}
+	})
+}
+
+func BenchmarkFile(b *testing.B) {
+	tr := &trace.Trace{Recorder: "probe"}
+	bl := trace.NewBuilder(tr)
+	r := rand.New(rand.NewPCG(1, 1))
+	for len(tr.Nodes) < 50_000 {
+		stack := make([]trace.Frame, 1+r.IntN(30))
+		for i := range stack {
+			n := r.IntN(3) + 3*i
+			stack[i] = trace.Frame{Func: bl.Func(trace.Function{Name: fmt.Sprintf("main.f%d", n), Package: "main", File: "f.go", StartLine: n})}
+		}
+		bl.Call(trace.Root{Kind: trace.RootMain}, stack, 1)
+	}
+	bl.Finish()
+	var file bytes.Buffer
+	b.Run("write50k", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			file.Reset()
+			if err := tr.Write(&file); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(file.Len()), "file-B")
+	})
+	b.Run("read50k", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := trace.Read(bytes.NewReader(file.Bytes())); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
