@@ -1,0 +1,144 @@
+// Package tokens counts the tokens of a text as a model's tokenizer would.
+//
+// # Exact and estimated counts
+//
+// OpenAI publishes its vocabularies, so counts for its models are exact. Other
+// vendors do not, or ship vocabularies that are too large to carry along; for
+// them the count is that of o200k_base times a factor (see models.txt), and
+// [Counter.Exact] says so. Kamiya 2024 (section 4.5) found one prompt to be
+// 87,950 tokens for ChatGPT-4 and 106,875 for Gemini: about a fifth more.
+//
+// # Sums
+//
+// A tokenizer first splits a text by a regular expression and then merges
+// bytes within each piece. No piece of the supported vocabularies crosses a
+// line break that is followed by something other than white space or a slash,
+// so the count of a text is the exact sum of the counts of the parts between
+// such breaks. A [Counter] relies on that to count each part once and remember
+// it, which makes the second variant of a prompt nearly free, and whoever puts
+// a text together from parts that end in a line break and begin with, say, "#"
+// may add their counts up.
+//
+// Nothing here touches the network: the vocabularies are part of the program.
+package tokens
+
+import (
+	"math"
+	"sync"
+
+	"github.com/pkoukk/tiktoken-go"
+	loader "github.com/pkoukk/tiktoken-go-loader"
+)
+
+// Counter counts tokens. It is safe for concurrent use.
+type Counter interface {
+	Count(text string) int
+	// Encoding names the vocabulary, "o200k_base", or for an estimate how it
+	// is made: "o200k_base x 1.30".
+	Encoding() string
+	// Exact reports whether the counts are those of the model's tokenizer.
+	Exact() bool
+}
+
+// For returns the counter for a model's name in any of the forms that
+// endpoints use: "gpt-4o", "openai/gpt-4o", "ft:gpt-4o:org::id". A name that
+// models.txt does not list gets an estimate.
+func For(model string) Counter {
+	m, _ := Lookup(model)
+	v := vocabularies[m.Encoding]
+	if m.Factor == 1 {
+		return v
+	}
+	return estimate{v, m.Factor}
+}
+
+// vocabularies are shared by all counters: loading one takes about 130 ms, so
+// it happens at the first count and never again.
+var vocabularies = map[string]*vocabulary{
+	tiktoken.MODEL_O200K_BASE:  newVocabulary(tiktoken.MODEL_O200K_BASE),
+	tiktoken.MODEL_CL100K_BASE: newVocabulary(tiktoken.MODEL_CL100K_BASE),
+}
+
+// vocabulary is an exact counter.
+type vocabulary struct {
+	name string
+	load func() *tiktoken.Tiktoken
+
+	mu     sync.Mutex
+	counts map[uint64]int // by hash of a part
+}
+
+// maxCounts bounds the memory of a long-lived process: 4 MB or so.
+const maxCounts = 1 << 17
+
+func newVocabulary(name string) *vocabulary {
+	return &vocabulary{
+		name:   name,
+		counts: map[uint64]int{},
+		load: sync.OnceValue(func() *tiktoken.Tiktoken {
+			return load(name)
+		}),
+	}
+}
+
+// loading serialises the loads: the tokenizer keeps its loader in a global.
+var loading sync.Mutex
+
+func load(name string) *tiktoken.Tiktoken {
+	loading.Lock()
+	defer loading.Unlock()
+	// Without this the vocabulary would be downloaded.
+	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
+	t, err := tiktoken.GetEncoding(name)
+	if err != nil {
+		// The vocabulary is embedded in this very program.
+		panic("tokens: " + err.Error())
+	}
+	return t
+}
+
+func (v *vocabulary) Encoding() string { return v.name }
+func (v *vocabulary) Exact() bool      { return true }
+
+func (v *vocabulary) Count(text string) int {
+	n := 0
+	for part := range parts(text) {
+		n += v.part(part)
+	}
+	return n
+}
+
+// part counts a text without a safe break inside.
+func (v *vocabulary) part(s string) int {
+	h := hash(s)
+	v.mu.Lock()
+	n, ok := v.counts[h]
+	v.mu.Unlock()
+	if ok {
+		return n
+	}
+	t := v.load()
+	for piece := range shortRuns(s) {
+		n += len(t.EncodeOrdinary(piece))
+	}
+	v.mu.Lock()
+	if len(v.counts) >= maxCounts {
+		clear(v.counts)
+	}
+	v.counts[h] = n
+	v.mu.Unlock()
+	return n
+}
+
+// estimate scales another vocabulary's counts.
+type estimate struct {
+	v      *vocabulary
+	factor float64
+}
+
+func (e estimate) Encoding() string { return e.v.name + " x " + formatFactor(e.factor) }
+func (e estimate) Exact() bool      { return false }
+
+func (e estimate) Count(text string) int {
+	return int(math.Round(float64(e.v.Count(text)) * e.factor))
+}
