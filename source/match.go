@@ -1,0 +1,257 @@
+package source
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// query is what is looked for in a file.
+type query struct {
+	sym    symbol
+	symbol string // the linker name whole, for //go:linkname
+	base   string // last element of the file's name in the binary
+	line   int
+}
+
+// hit is a declaration or a part of one.
+type hit struct {
+	span
+	decl  *decl
+	part  *part // nil: the declaration itself
+	moved bool  // found by name, at another line than the binary's
+	// wrapper: a closure that the compiler made inside decl, not the source.
+	wrapper bool
+}
+
+// in looks for the function in a file: by position and name, then by name.
+func (q query) in(f *file) (hit, bool) {
+	if len(q.sym.tail) > 0 || q.sym.initialiser {
+		return q.closureIn(f)
+	}
+	return q.declIn(f)
+}
+
+// declIn finds a declared function by its name. Several may share it: init
+// functions, functions named _, TEXT blocks under different conditions. Then
+// the line decides.
+func (q query) declIn(f *file) (hit, bool) {
+	name := q.sym.declName()
+	// A function published under a foreign name may have a namesake here.
+	if local, ok := f.linknames[unescapePath(q.symbol)]; ok {
+		name = local
+	}
+	d := q.declNamed(f, name)
+	if d == nil {
+		d = q.declAliased(f)
+	}
+	if d == nil && strings.HasSuffix(f.path, ".s") {
+		if m, ok := macroLine(f, q.sym.declName(), q.line); ok {
+			d = &m
+		}
+	}
+	if d == nil {
+		return hit{}, false
+	}
+	return hit{span: d.span, decl: d, moved: !q.fits(f, d)}, true
+}
+
+// declNamed returns the declaration of that name that fits the line best.
+func (q query) declNamed(f *file, name string) *decl {
+	var named []*decl
+	for i := range f.decls {
+		if d := &f.decls[i]; d.has(name) {
+			named = append(named, d)
+		}
+	}
+	for _, d := range named {
+		if d.at(f, q.base, q.line) {
+			return d
+		}
+	}
+	for _, d := range named {
+		if q.fits(f, d) && q.line > 0 {
+			return d
+		}
+	}
+	switch {
+	case len(named) == 0:
+		return nil
+	case q.line == 0 && q.sym.initNo > 0:
+		// Right when all init functions of the package are in this file.
+		return named[min(q.sym.initNo, len(named)-1)]
+	}
+	return named[0]
+}
+
+// declAliased finds a method whose receiver is written by an alias of its type:
+// where the line and the method's own name agree.
+func (q query) declAliased(f *file) *decl {
+	if len(q.sym.decl) != 2 {
+		return nil
+	}
+	for i := range f.decls {
+		d := &f.decls[i]
+		if d.at(f, q.base, q.line) && strings.HasSuffix(d.names[0], "."+q.sym.decl[1]) {
+			return d
+		}
+	}
+	return nil
+}
+
+// fits reports whether the declaration is where the binary says. The line may
+// be that of the first instruction rather than that of the func keyword. Below
+// a //line directive only the first line is known.
+func (q query) fits(f *file, d *decl) bool {
+	switch {
+	case q.line == 0:
+		return true
+	case d.at(f, q.base, q.line):
+		return true
+	case d.asFile != "" || d.asLine != d.line:
+		return false
+	}
+	return d.base(f) == q.base && d.line <= q.line && q.line <= d.endLine
+}
+
+// closureIn finds a part of a declaration.
+func (q query) closureIn(f *file) (hit, bool) {
+	if p := q.partAt(f); p != nil {
+		return q.partHit(f, p, false), true
+	}
+	if q.sym.initialiser {
+		for i := range f.decls {
+			if d := &f.decls[i]; d.variable && q.line > 0 && q.fits(f, d) {
+				return hit{span: d.span, decl: d}, true
+			}
+		}
+		return hit{}, false
+	}
+	for _, name := range q.sym.declNames() {
+		d := q.declNamed(f, name)
+		if d == nil {
+			continue
+		}
+		p := q.numbered(f, d)
+		if p != nil && (q.line == 0 || p.inside(f, q)) {
+			return q.partHit(f, p, false), true
+		}
+		if q.line > 0 && q.fits(f, d) {
+			// No literal begins at this line of the right function: the
+			// compiler made a closure of something else, such as a generic
+			// function used as a value.
+			return hit{span: d.span, decl: d, wrapper: true}, true
+		}
+		if p != nil {
+			return q.partHit(f, p, true), true
+		}
+	}
+	return hit{}, false
+}
+
+// inside reports whether the binary's line is one of the part's.
+func (p *part) inside(f *file, q query) bool {
+	return p.asFile == "" && p.asLine == p.line && p.base(f) == q.base && p.line <= q.line && q.line <= p.endLine
+}
+
+// partHit is the part itself, or the whole of the variable that it belongs to.
+func (q query) partHit(f *file, p *part, moved bool) hit {
+	d := &f.decls[p.decl]
+	if d.variable {
+		return hit{span: d.span, decl: d, moved: moved}
+	}
+	return hit{span: p.span, decl: d, part: p, moved: moved}
+}
+
+// partAt returns the part that begins at the line. Of several on one line that
+// one is taken which has the closure's number, or else stands in a declaration
+// of its name.
+func (q query) partAt(f *file) *part {
+	var best *part
+	bestScore := 0
+	names := q.sym.declNames()
+	for i := range f.parts {
+		p := &f.parts[i]
+		if p.kind != q.kind() || !p.at(f, q.base, q.line) {
+			continue
+		}
+		score := 1
+		d := &f.decls[p.decl]
+		if d.variable == q.sym.initialiser && (d.variable || slices.ContainsFunc(names, d.has)) {
+			score++
+			if q.numbered(f, d) == p {
+				score++
+			} else if q.depth() == f.depth(p) {
+				score++
+			}
+		}
+		if score > bestScore {
+			best, bestScore = p, score
+		}
+	}
+	return best
+}
+
+// kind is the kind of part that the last suffix stands for.
+func (q query) kind() partKind {
+	if len(q.sym.tail) > 0 {
+		switch last := q.sym.tail[len(q.sym.tail)-1]; {
+		case strings.HasPrefix(last, "-range"):
+			return rangeBody
+		case strings.HasPrefix(last, "gowrap"):
+			return goStmt
+		case strings.HasPrefix(last, "deferwrap"):
+			return deferStmt
+		}
+	}
+	return literal
+}
+
+// depth is the number of literals around a part.
+func (f *file) depth(p *part) int {
+	n := 0
+	for o := p.outer; o >= 0; o = f.parts[o].outer {
+		n++
+	}
+	return n
+}
+
+// depth is that of the closure's name: "func1.2" is a literal in a literal.
+func (q query) depth() int { return len(q.sym.tail) - 1 }
+
+// numbered walks from a declaration to the part that the numbers of the
+// closure's name lead to. Loops, go and defer statements are only taken when
+// there is no other of their kind: the compiler does not number all of them.
+func (q query) numbered(f *file, d *decl) *part {
+	outer := -1
+	var at *part
+	for _, seg := range q.sym.tail {
+		if at != nil && at.kind != literal {
+			return nil
+		}
+		want := query{sym: symbol{tail: []string{seg}}}.kind()
+		number := strings.TrimLeft(seg, "-abcdefghijklmnopqrstuvwxyz")
+		at = nil
+		for i := range f.parts {
+			p := &f.parts[i]
+			if &f.decls[p.decl] != d || p.outer != outer || p.kind != want {
+				continue
+			}
+			if want == literal {
+				if number == strconv.Itoa(p.number) {
+					at, outer = p, i
+					break
+				}
+				continue
+			}
+			if at != nil {
+				return nil
+			}
+			at = p
+		}
+		if at == nil {
+			return nil
+		}
+	}
+	return at
+}
