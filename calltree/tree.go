@@ -1,8 +1,39 @@
 // Package calltree turns a trace into the call tree that people and prompts
 // are shown.
+//
+// The tree is that of Kamiya 2024, section 3.1, in one of two readings of it:
+//
+//   - [Context], the default: a node is a function in one calling context.
+//     What a caller called several times, from one line or from many, inlined
+//     or not, is one child of it. It has at most as many nodes as the trace.
+//   - [Graph], the paper's own: the call graph (a node per function) unfolded
+//     from the roots. Every call that a function ever made is shown wherever
+//     the function is, so the tree can grow exponentially and has a limit.
+//
+// In both, children stand in the order of their first call; a function called
+// from two callers is two nodes; and a recursive call is shown once, as a leaf
+// marked so, while the calls made inside it are counted at the ancestor that
+// it is an activation of.
+//
+// A goroutine stands below the function that started it, where that is known,
+// and is a root of its own otherwise. The path on which recursion is looked
+// for leads through such a go statement, so that a walk which starts a
+// goroutine for each directory folds as a walk without goroutines does.
+//
+// From a built tree: [Tree.Prune] takes away what another run did too,
+// [Tree.Focus] narrows it to some functions, [Merge] puts runs together,
+// [Compare] sets two of them side by side. The Write methods render.
+//
+// Functions of different trees are the same if their linker names are: traces
+// of two builds compare, and neither lines nor addresses tell nodes apart.
 package calltree
 
-import "tracerag/trace"
+import (
+	"iter"
+	"slices"
+
+	"tracerag/trace"
+)
 
 // Tree is a call tree: the calls of one run, repeats merged per caller,
 // children in the order of their first call.
@@ -14,15 +45,20 @@ type Tree struct {
 
 // Node is a function called by one caller in one context.
 type Node struct {
-	ID       int // 1-based position in the order of first call, depth first: a stable handle
+	// ID is the 1-based position in call order, depth first, of the tree as it
+	// was built: a stable handle, written "#12". Pruning and focusing keep
+	// it, so that a handle names one call with or without them; IDs ascend in
+	// every tree but have gaps in a narrowed one.
+	ID       int
 	Func     *trace.Function
 	Parent   *Node // nil for a root
 	Children []*Node
-	Calls    int64 // calls made here, or samples; 0: seen on a stack only
-	Lines    []int // lines of the calls within the parent, ascending, 0 left out
-	Marks    trace.Marks
+	Calls    int64          // calls made here, or samples; 0: seen on a stack only
+	Total    int64          // Calls of the node and all that is below it, as built: pruning keeps it
+	Lines    []int          // lines of the calls within the parent, ascending, 0 left out
+	Marks    trace.Marks    // each set if it holds for any of the merged calls
 	Root     trace.RootKind // where control came from; a goroutine whose creator is known has a Parent too
-	Go       *trace.GoStmt  // of a goroutine's root
+	Go       *trace.GoStmt  // of a goroutine's root, the first of several
 }
 
 // Walk calls f for the nodes of the tree in call order, a parent before its
@@ -37,4 +73,49 @@ func (t *Tree) Walk(f func(n *Node, depth int) bool) {
 		}
 	}
 	walk(t.Roots, 0)
+}
+
+// Up yields the node, its parent, and so on up to the root.
+func (n *Node) Up() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		for ; n != nil && yield(n); n = n.Parent {
+		}
+	}
+}
+
+// identity tells a node from its siblings, in one tree and across trees.
+type identity struct {
+	fn     string         // linker name
+	root   trace.RootKind // a call and a go statement of one function differ
+	goFunc string         // linker name of the function that holds the go statement
+}
+
+func (n *Node) identity() identity {
+	id := identity{fn: n.Func.Name, root: n.Root}
+	if n.Go != nil {
+		id.goFunc = n.Go.Func
+	}
+	return id
+}
+
+// absorb adds the counts, lines and marks of another node of the same identity.
+func (n *Node) absorb(calls, total int64, marks trace.Marks, lines ...int) {
+	n.Calls += calls
+	n.Total += total
+	n.Marks |= marks
+	for _, line := range lines {
+		if i, found := slices.BinarySearch(n.Lines, line); !found && line != 0 {
+			n.Lines = slices.Insert(n.Lines, i, line)
+		}
+	}
+}
+
+// number gives the nodes their IDs and the tree its size.
+func (t *Tree) number() {
+	t.Size = 0
+	t.Walk(func(n *Node, _ int) bool {
+		t.Size++
+		n.ID = t.Size
+		return true
+	})
 }

@@ -1,0 +1,284 @@
+package calltree
+
+import (
+	"fmt"
+	"strings"
+
+	"tracerag/trace"
+)
+
+// Change says what became of a node from one tree to the other.
+type Change int
+
+// The changes.
+const (
+	Common  Change = iota // at the same place in both, called as often
+	Changed               // at the same place in both, called more or less often
+	Moved                 // the same function, in each tree at places the other has not
+	Added                 // in the second tree only
+	Removed               // in the first tree only
+)
+
+func (c Change) String() string {
+	return [...]string{"common", "changed", "moved", "added", "removed"}[c]
+}
+
+// Diff is the difference of two trees.
+//
+// Two nodes are at the same place if the paths that lead to them from the root
+// name the same functions, the same kinds of root and, where a path leads
+// through a goroutine's start, the same function of the go statement. Times,
+// ids, addresses, lines and marks are not compared. Counts are, if both are
+// known: of a floor only that it is not passed from below, and neither
+// approximate counts, nor calls that were only seen on a stack, nor samples.
+//
+// A function that has no node at the same place in both trees has moved: its
+// nodes are paired in call order, and what is below a pair is compared as
+// though it were at the same place. So a call that was wrapped in another is
+// one moved node, not a subtree removed and the same one added. Functions that
+// do stand at the same place somewhere are not looked for elsewhere, for a
+// helper that everything calls would seem to move all the time.
+type Diff struct {
+	A, B *Tree
+
+	// Common+Changed+Moved+Removed is A's size, Common+Changed+Moved+Added B's.
+	Common, Changed, Moved, Added, Removed int
+
+	// First is where the runs part, in call order; nil if they do not.
+	FirstDivergence *Divergence
+
+	// Roots is the second tree, with what is only in the first put where it
+	// was: below the same parent, behind the same sibling.
+	Roots []*DiffNode
+}
+
+// DiffNode is a node of one tree or of both.
+type DiffNode struct {
+	Change   Change
+	A, B     *Node // A is nil if added, B if removed
+	Children []*DiffNode
+}
+
+// Node is the node in the second tree, or else in the first.
+func (n *DiffNode) Node() *Node {
+	if n.B != nil {
+		return n.B
+	}
+	return n.A
+}
+
+// Equal reports whether the runs called the same functions in the same order
+// and as often as each other, as far as was recorded.
+func (d *Diff) Equal() bool { return d.FirstDivergence == nil }
+
+// String returns the counts: "2 added, 1 moved, 40 unchanged".
+func (d *Diff) String() string {
+	var s []string
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{d.Added, "added"}, {d.Removed, "removed"}, {d.Moved, "moved"}, {d.Changed, "with another count"}} {
+		if c.n > 0 {
+			s = append(s, fmt.Sprint(c.n, " ", c.what))
+		}
+	}
+	return strings.Join(append(s, fmt.Sprint(d.Common, " unchanged")), ", ")
+}
+
+// none is the index of no entry, and the parent of a root.
+const none = -1
+
+// matching pairs the entries of two trees.
+type matching struct {
+	a, b  *flat
+	ofA   []int  // entry of b for each of a; none
+	ofB   []int  // and the other way round
+	moved []bool // by entry of a
+}
+
+// Compare returns what changed from a to b. The trees are left alone, and are
+// to be built with the same options.
+func Compare(a, b *Tree) *Diff {
+	m := match(flatten(a), flatten(b))
+	d := &Diff{A: a, B: b}
+	d.arrange(m)
+	counts := !a.Sampled && !b.Sampled
+	var counted *Divergence
+	var classify func(nodes []*DiffNode)
+	classify = func(nodes []*DiffNode) {
+		for _, n := range nodes {
+			switch {
+			case n.A == nil:
+				n.Change = Added
+				d.Added++
+			case n.B == nil:
+				n.Change = Removed
+				d.Removed++
+			case n.Change == Moved:
+				d.Moved++
+			case counts && countsDiffer(n.A, n.B):
+				n.Change = Changed
+				d.Changed++
+				if counted == nil {
+					counted = &Divergence{A: n.A, B: n.B, UnderA: n.A.Parent, UnderB: n.B.Parent, Count: true}
+				}
+			default:
+				d.Common++
+			}
+			classify(n.Children)
+		}
+	}
+	classify(d.Roots)
+	if d.FirstDivergence = diverge(a.Roots, b.Roots, nil, nil); d.FirstDivergence == nil {
+		d.FirstDivergence = counted
+	}
+	return d
+}
+
+// countsDiffer reports whether two counts cannot be the same number.
+func countsDiffer(a, b *Node) bool {
+	loose := (a.Marks | b.Marks).Has(trace.Approximate)
+	if loose || a.Calls == 0 || b.Calls == 0 {
+		return false
+	}
+	floorA, floorB := a.Marks.Has(trace.Floor), b.Marks.Has(trace.Floor)
+	switch {
+	case floorA && floorB:
+		return false
+	case floorA:
+		return b.Calls < a.Calls
+	case floorB:
+		return a.Calls < b.Calls
+	}
+	return a.Calls != b.Calls
+}
+
+// match pairs what stands at the same place, and then what moved.
+func match(a, b *flat) *matching {
+	type place struct{ parent, id int }
+	ids := map[identity]int{}
+	identify := func(f *flat) []int {
+		of := make([]int, len(f.nodes))
+		for i, n := range f.nodes {
+			id, ok := ids[n.identity()]
+			if !ok {
+				id = len(ids)
+				ids[n.identity()] = id
+			}
+			of[i] = id
+		}
+		return of
+	}
+	idA, idB := identify(a), identify(b)
+	at := make(map[place]int, len(b.nodes))
+	for j := range b.nodes {
+		at[place{b.parent[j], idB[j]}] = j
+	}
+	m := &matching{a: a, b: b, ofA: nones(len(a.nodes)), ofB: nones(len(b.nodes)), moved: make([]bool, len(a.nodes))}
+	// below looks for entry i of a below the entry that its parent is paired with.
+	below := func(i int) bool {
+		parent := none
+		if p := a.parent[i]; p != none {
+			if parent = m.ofA[p]; parent == none {
+				return false
+			}
+		}
+		j, ok := at[place{parent, idA[i]}]
+		if !ok || m.ofB[j] != none {
+			return false
+		}
+		m.ofA[i], m.ofB[j] = j, i
+		return true
+	}
+	settled := make([]bool, len(ids)) // has a node at the same place in both
+	for i := range a.nodes {
+		if below(i) {
+			settled[idA[i]] = true
+		}
+	}
+	left := make([][]int, len(ids)) // unpaired entries of b, in order
+	for j := range b.nodes {
+		if m.ofB[j] == none {
+			left[idB[j]] = append(left[idB[j]], j)
+		}
+	}
+	for i := range a.nodes {
+		id := idA[i]
+		if m.ofA[i] != none || below(i) || settled[id] {
+			continue
+		}
+		for len(left[id]) > 0 && m.ofA[i] == none {
+			j := left[id][0]
+			left[id] = left[id][1:]
+			if m.ofB[j] == none {
+				m.ofA[i], m.ofB[j] = j, i
+				m.moved[i] = true
+			}
+		}
+	}
+	return m
+}
+
+func nones(n int) []int {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = none
+	}
+	return s
+}
+
+// arrange makes the nodes of d: those of b as they stand, and each one that is
+// only in a behind the sibling that it follows there.
+func (d *Diff) arrange(m *matching) {
+	ofA, ofB := make([]*DiffNode, len(m.a.nodes)), make([]*DiffNode, len(m.b.nodes))
+	for j, n := range m.b.nodes {
+		ofB[j] = &DiffNode{B: n}
+		if i := m.ofB[j]; i != none {
+			ofB[j].A = m.a.nodes[i]
+			if m.moved[i] {
+				ofB[j].Change = Moved
+			}
+		}
+	}
+	top := &DiffNode{}
+	list := func(of []*DiffNode, i int) *DiffNode {
+		if i == none {
+			return top
+		}
+		return of[i]
+	}
+
+	head := map[*DiffNode][]*DiffNode{} // removed before the first sibling that stayed
+	behind := make([][]*DiffNode, len(m.b.nodes))
+	last := nones(len(m.a.nodes) + 1) // by parent in a, +1: its last child that stayed
+	for i, n := range m.a.nodes {
+		p := m.a.parent[i]
+		parent := none // in b
+		if p != none {
+			parent = m.ofA[p]
+		}
+		if j := m.ofA[i]; j != none {
+			if m.b.parent[j] == parent && (p == none || parent != none) {
+				last[p+1] = j
+			}
+			continue
+		}
+		ofA[i] = &DiffNode{A: n}
+		switch after := last[p+1]; {
+		case p != none && parent == none: // its parent is removed too
+			ofA[p].Children = append(ofA[p].Children, ofA[i])
+		case after != none:
+			behind[after] = append(behind[after], ofA[i])
+		default:
+			to := list(ofB, parent)
+			head[to] = append(head[to], ofA[i])
+		}
+	}
+	top.Children = head[top]
+	for j := range m.b.nodes {
+		ofB[j].Children = head[ofB[j]]
+		to := list(ofB, m.b.parent[j])
+		to.Children = append(append(to.Children, ofB[j]), behind[j]...)
+	}
+	d.Roots = top.Children
+}

@@ -1,0 +1,123 @@
+package calltree
+
+import "io"
+
+type jsonDiff struct {
+	Schema  string          `json:"schema"`
+	Equal   bool            `json:"equal"`
+	Common  int             `json:"common"`
+	Changed int             `json:"changed"`
+	Moved   int             `json:"moved"`
+	Added   int             `json:"added"`
+	Removed int             `json:"removed"`
+	First   *jsonDivergence `json:"first_divergence,omitempty"`
+}
+
+type jsonDivergence struct {
+	A    []string `json:"a"`
+	B    []string `json:"b"`
+	Kind string   `json:"kind"`
+}
+
+type jsonDiffNode struct {
+	Change string    `json:"change"`
+	Func   string    `json:"func"`
+	Root   string    `json:"root,omitempty"`
+	A      *jsonSide `json:"a,omitempty"`
+	B      *jsonSide `json:"b,omitempty"`
+}
+
+type jsonSide struct {
+	ID    int      `json:"id"`
+	Calls int64    `json:"calls"`
+	Marks []string `json:"marks,omitempty"`
+	Under int      `json:"under,omitempty"`
+}
+
+// WriteJSON writes the diff as JSON, a node a line, nodes that did not change
+// only where they lead to one that did:
+//
+//	{"schema":"tracerag.diff/1","equal":false,"common":1,"changed":0,"moved":0,"added":1,"removed":0,
+//	 "first_divergence":{"a":["main.main"],"b":["main.main","main.run"],"kind":"ends_a"},"nodes":[
+//	{"change":"common","func":"main.main","root":"main","a":{"id":1,"calls":1},"b":{"id":1,"calls":1},"children":[
+//	{"change":"added","func":"main.run","b":{"id":2,"calls":3,"under":1}}
+//	]}
+//	]}
+//
+// (the first two lines are one). change is of common, changed, moved, added,
+// removed. a and b are the node in the first and the second tree: its handle,
+// calls and marks there, and the handle of its parent, left out for a root.
+// The paths of the first divergence are linker names from the root; kind says
+// of their ends that they are other functions ("call"), that one run calls
+// nothing more below the end of its path ("ends_a", "ends_b"), or that only
+// the counts differ ("count").
+func (d *Diff) WriteJSON(w io.Writer) error {
+	l := d.layout()
+	kept := func(nodes int) (ids []int) {
+		l.children(nodes, func(c int) {
+			if l.differ[c] {
+				ids = append(ids, c)
+			}
+		})
+		return ids
+	}
+	roots := kept(-1)
+	j := newJSONWriter(w)
+	j.open(jsonDiff{
+		Schema: "tracerag.diff/1", Equal: d.Equal(),
+		Common: d.Common, Changed: d.Changed, Moved: d.Moved, Added: d.Added, Removed: d.Removed,
+		First: d.FirstDivergence.json(),
+	}, "nodes", len(roots) > 0)
+	var write func(nodes []int)
+	write = func(nodes []int) {
+		for i, at := range nodes {
+			n, below := l.nodes[at], kept(at)
+			j.next(i > 0)
+			j.open(jsonDiffNode{
+				Change: n.Change.String(),
+				Func:   n.Node().Func.Name,
+				Root:   string(n.Node().Root),
+				A:      sideOf(n.A), B: sideOf(n.B),
+			}, "children", len(below) > 0)
+			write(below)
+			j.close(len(below) > 0)
+		}
+	}
+	write(roots)
+	j.close(len(roots) > 0)
+	return j.flush()
+}
+
+func sideOf(n *Node) *jsonSide {
+	if n == nil {
+		return nil
+	}
+	s := &jsonSide{ID: n.ID, Calls: n.Calls, Marks: jsonOf(n).Marks}
+	if n.Parent != nil {
+		s.Under = n.Parent.ID
+	}
+	return s
+}
+
+func (d *Divergence) json() *jsonDivergence {
+	if d == nil {
+		return nil
+	}
+	path := func(nodes []*Node) []string {
+		s := []string{}
+		for _, n := range nodes {
+			s = append(s, n.Func.Name)
+		}
+		return s
+	}
+	out := &jsonDivergence{A: path(d.PathA()), B: path(d.PathB()), Kind: "call"}
+	switch {
+	case d.Count:
+		out.Kind = "count"
+	case d.A == nil:
+		out.Kind = "ends_a"
+	case d.B == nil:
+		out.Kind = "ends_b"
+	}
+	return out
+}

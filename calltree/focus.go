@@ -1,0 +1,210 @@
+package calltree
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tracerag/trace/symbol"
+)
+
+// Focus returns the part of t that concerns the functions that match pattern:
+// each of their nodes with all that is below it, and the way to it from the
+// root. IDs and totals are those of t, which is left alone.
+//
+// A pattern is, and the first reading that finds anything is taken:
+//
+//   - a handle, "#12", or a range of them, "#12-40";
+//   - a linker name: "example.com/app/table.(*Writer).Flush";
+//   - a short name, with or without the receiver's parentheses and star:
+//     "table.(*Writer).Flush", "table.Writer.Flush";
+//   - a name without the package, or the last part of one: "(*Writer).Flush",
+//     "Writer.Flush", "Flush";
+//   - if it has a star, but for that of a receiver, any of these names with
+//     the star standing for any text: "table.*", "*Border*".
+//
+// Type arguments may be left out. A plain part of a name matches nothing: it
+// would hide a mistyped name, which the suggestions of [*NotFoundError] mend.
+func (t *Tree) Focus(pattern string) (*Tree, error) {
+	match, err := t.matcher(pattern)
+	if err != nil {
+		return nil, err
+	}
+	f := flatten(t)
+	keep := make([]bool, len(f.nodes))
+	for i, n := range f.nodes {
+		p := f.parent[i]
+		keep[i] = match(n) || p >= 0 && keep[p]
+	}
+	for i := len(f.nodes) - 1; i >= 0; i-- {
+		if p := f.parent[i]; p >= 0 && keep[i] {
+			keep[p] = true
+		}
+	}
+	return t.copyOf(f, keep), nil
+}
+
+// copyOf returns a copy of the nodes of t, of which f is the layout, to keep.
+func (t *Tree) copyOf(f *flat, keep []bool) *Tree {
+	c := &Tree{Sampled: t.Sampled}
+	copies := make([]*Node, len(f.nodes))
+	for i, n := range f.nodes {
+		if !keep[i] {
+			continue
+		}
+		c.Size++
+		if p := f.parent[i]; p < 0 {
+			copies[i] = n.alone(nil)
+			c.Roots = append(c.Roots, copies[i])
+		} else {
+			copies[i] = n.alone(copies[p])
+			copies[p].Children = append(copies[p].Children, copies[i])
+		}
+	}
+	return c
+}
+
+// matcher returns the test for the nodes that pattern names.
+func (t *Tree) matcher(pattern string) (func(*Node) bool, error) {
+	if from, to, ok := parseHandle(pattern); ok {
+		last, found := 0, false
+		t.Walk(func(n *Node, _ int) bool {
+			last = n.ID
+			found = found || from <= n.ID && n.ID <= to
+			return true
+		})
+		if !found {
+			return nil, &NotFoundError{Pattern: pattern, lastID: last}
+		}
+		return func(n *Node) bool { return from <= n.ID && n.ID <= to }, nil
+	}
+
+	names := map[string]names{} // by linker name: there are fewer functions than nodes
+	t.Walk(func(n *Node, _ int) bool {
+		if _, ok := names[n.Func.Name]; !ok {
+			names[n.Func.Name] = namesOf(n.Func.Name)
+		}
+		return true
+	})
+	for _, reading := range readings(pattern) {
+		hits := map[string]bool{}
+		for name, n := range names {
+			if reading(n) {
+				hits[name] = true
+			}
+		}
+		if len(hits) > 0 {
+			return func(n *Node) bool { return hits[n.Func.Name] }, nil
+		}
+	}
+	return nil, &NotFoundError{Pattern: pattern, Suggestions: suggest(pattern, names)}
+}
+
+// parseHandle reads "#12" and "#12-40".
+func parseHandle(s string) (from, to int, ok bool) {
+	s, ok = strings.CutPrefix(s, "#")
+	if !ok {
+		return 0, 0, false
+	}
+	a, b, isRange := strings.Cut(s, "-")
+	if !isRange {
+		b = a
+	}
+	from, errFrom := strconv.Atoi(a)
+	to, errTo := strconv.Atoi(b)
+	return from, to, errFrom == nil && errTo == nil
+}
+
+// names are what a function may be called by.
+type names struct {
+	linker, short, local, last string
+}
+
+func namesOf(linker string) names {
+	n := names{linker: linker, short: plain(symbol.Short(linker)), local: plain(symbol.Local(linker))}
+	n.last = n.local[strings.LastIndexByte(n.local, '.')+1:]
+	return n
+}
+
+// plain drops type arguments and the dress of a pointer receiver:
+// "b.(*T[go.shape.int]).M" is "b.T.M".
+func plain(name string) string {
+	var b strings.Builder
+	depth := 0
+	for i := 0; i < len(name); i++ {
+		switch c := name[i]; {
+		case c == '[':
+			depth++
+		case c == ']' && depth > 0:
+			depth--
+		case depth > 0 || c == ')':
+		case c == '(':
+			if strings.HasPrefix(name[i:], "(*") {
+				i++
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// readings are the meanings of a pattern, the strictest first.
+func readings(pattern string) []func(names) bool {
+	p := plain(pattern)
+	if p == "" {
+		return nil
+	}
+	return []func(names) bool{
+		func(n names) bool { return n.linker == pattern },
+		func(n names) bool { return n.short == p || plain(n.linker) == p },
+		func(n names) bool { return n.local == p || n.last == p },
+		func(n names) bool {
+			return strings.Contains(p, "*") &&
+				(glob(p, n.short) || glob(p, n.local) || glob(p, plain(n.linker)))
+		},
+	}
+}
+
+// glob reports whether s is pattern with its stars replaced by any text.
+// Taking each piece at its first occurrence is enough: a later one would only
+// leave less for the pieces after it.
+func glob(pattern, s string) bool {
+	pieces := strings.Split(pattern, "*")
+	first, last := pieces[0], pieces[len(pieces)-1]
+	if len(pieces) == 1 {
+		return s == pattern
+	}
+	if !strings.HasPrefix(s, first) {
+		return false
+	}
+	s = s[len(first):]
+	for _, piece := range pieces[1 : len(pieces)-1] {
+		i := strings.Index(s, piece)
+		if i < 0 {
+			return false
+		}
+		s = s[i+len(piece):]
+	}
+	return strings.HasSuffix(s, last)
+}
+
+// NotFoundError says that nothing in a tree matches a pattern.
+type NotFoundError struct {
+	Pattern     string
+	Suggestions []string // short names that the pattern may have meant, the nearest first
+
+	lastID int // of the tree, when the pattern was a handle
+}
+
+func (e *NotFoundError) Error() string {
+	switch {
+	case e.lastID > 0:
+		return fmt.Sprintf("no node %s in the tree: its handles end at #%d", e.Pattern, e.lastID)
+	case len(e.Suggestions) > 0:
+		return fmt.Sprintf("no function of the tree matches %q; did you mean %s?", e.Pattern, strings.Join(e.Suggestions, " or "))
+	case strings.Contains(e.Pattern, "*"):
+		return fmt.Sprintf("no function of the tree matches %q", e.Pattern)
+	}
+	return fmt.Sprintf("no function of the tree matches %q; part of a name is written with stars, as in \"*%s*\"", e.Pattern, e.Pattern)
+}

@@ -1,0 +1,113 @@
+package calltree
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"tracerag/trace"
+)
+
+// defaultMaxNodes bounds an unfolded graph. A person reads hundreds of nodes
+// and a prompt holds some thousands; beyond this the count is of no use.
+const defaultMaxNodes = 100_000
+
+// LimitError says that an unfolded call graph has too many nodes.
+type LimitError struct {
+	Limit int // nodes that were allowed
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the call graph unfolds into more than %d nodes: use the default tree, which has no more nodes than the run had contexts, and narrow it with --focus or prune it with --baseline", e.Limit)
+}
+
+// edge is all that is known of the calls of one function by another; node is
+// the pattern of the nodes that it unfolds into.
+type edge struct {
+	node  Node
+	first trace.NodeID
+}
+
+// unfolder holds a call graph.
+type unfolder struct {
+	out    map[string][]*edge // by the caller's linker name
+	onPath map[string]bool    // by linker name
+	size   int
+	limit  int
+}
+
+// unfold makes the Graph tree from the Context tree, for which first gives the
+// first call of each node. It starts from that tree because the recursion
+// through goroutines is folded there already, so that no edge stands below
+// itself and its Total counts nothing twice.
+func unfold(t *Tree, first []trace.NodeID, limit int) (*Tree, error) {
+	type edgeKey struct {
+		top    bool // no caller: a root
+		caller string
+		callee identity
+	}
+	edges := map[edgeKey]*edge{}
+	var roots []*edge
+	u := &unfolder{out: map[string][]*edge{}, onPath: map[string]bool{}, limit: limit}
+	t.Walk(func(n *Node, _ int) bool {
+		key := edgeKey{top: n.Parent == nil, callee: n.identity()}
+		if !key.top {
+			key.caller = n.Parent.Func.Name
+		}
+		e := edges[key]
+		if e == nil {
+			e = &edge{node: Node{Func: n.Func, Root: n.Root}, first: first[n.ID-1]}
+			edges[key] = e
+			if key.top {
+				roots = append(roots, e)
+			} else {
+				u.out[key.caller] = append(u.out[key.caller], e)
+			}
+		}
+		if at := first[n.ID-1]; at <= e.first {
+			e.first = at
+			e.node.Go = n.Go
+		}
+		e.node.absorb(n.Calls, n.Total, n.Marks&^trace.Recursive, n.Lines...)
+		return true
+	})
+	for _, out := range u.out {
+		slices.SortFunc(out, func(a, b *edge) int { return cmp.Compare(a.first, b.first) })
+	}
+
+	g := &Tree{Sampled: t.Sampled}
+	for _, e := range roots {
+		root, ok := u.node(nil, e)
+		if !ok {
+			return nil, &LimitError{Limit: limit}
+		}
+		g.Roots = append(g.Roots, root)
+	}
+	g.number()
+	return g, nil
+}
+
+// node unfolds e below parent, and reports whether there was room.
+func (u *unfolder) node(parent *Node, e *edge) (*Node, bool) {
+	if u.size++; u.size > u.limit {
+		return nil, false
+	}
+	n := e.node
+	n.Parent = parent
+	n.Lines = slices.Clone(n.Lines)
+	fn := n.Func.Name
+	if u.onPath[fn] {
+		n.Marks |= trace.Recursive
+		return &n, true
+	}
+	u.onPath[fn] = true
+	for _, out := range u.out[fn] {
+		child, ok := u.node(&n, out)
+		if !ok {
+			return nil, false
+		}
+		n.Children = append(n.Children, child)
+	}
+	u.onPath[fn] = false
+	return &n, true
+}

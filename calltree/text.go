@@ -1,0 +1,52 @@
+package calltree
+
+import (
+	"bufio"
+	"io"
+	"strings"
+)
+
+// WriteText writes the tree as indented text, a node a line, two spaces a
+// level:
+//
+//	main.main main.go:10
+//	  csv.(*Reader).ReadAll x3 csv.go:40
+//	    csv.parse x200+ csv.go:88 inlined
+//	    [12 more nodes: tracerag tree 7f3a --focus=#9-20]
+//	  main.worker main.go:70 go at main.go:31
+//
+// A name is followed by its count (a plain one is left out; "x200+" is at
+// least so many, "x~200" about so many, "x?" seen on a stack but not when it
+// was called), its position and its marks. Box drawing would cost a language
+// model several tokens a line and tell it nothing that the indent does not.
+func (t *Tree) WriteText(w io.Writer, v View) error {
+	b := bufio.NewWriter(w)
+	f := flatten(t)
+	shown := f.fill(v.Depth, v.MaxNodes, nil)
+	var write func(i int)
+	write = func(i int) {
+		depth := 0
+		if i >= 0 {
+			depth = f.depth[i] + 1
+			indent(b, depth-1)
+			b.WriteString(v.line(f.nodes[i], t.Sampled))
+			b.WriteByte('\n')
+		}
+		f.children(i, func(c int) {
+			if shown[c] {
+				write(c)
+			}
+		})
+		if c, ok := f.cuts(i, shown); ok {
+			indent(b, depth)
+			b.WriteString(v.paint(dim, v.more(c)))
+			b.WriteByte('\n')
+		}
+	}
+	write(-1)
+	return b.Flush()
+}
+
+func indent(b *bufio.Writer, depth int) {
+	b.WriteString(strings.Repeat("  ", depth))
+}

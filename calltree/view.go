@@ -1,0 +1,251 @@
+package calltree
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"tracerag/trace"
+	"tracerag/trace/symbol"
+)
+
+// View says how much of a tree is rendered, and how. The zero View is the
+// whole tree with names and marks only.
+type View struct {
+	Depth    int // levels that are shown, 1 for the roots alone; 0: all
+	MaxNodes int // nodes that are shown, upper levels first; 0: all in text, 240 in a drawing; negative: all
+
+	Counts    bool // how often each was called
+	Positions bool // file and line of each function, and of go statements
+	IDs       bool // handles
+	Color     bool // ANSI colours, in text
+
+	// File returns the file name to show for a function; nil means the last
+	// element of the path that the compiler recorded.
+	File func(*trace.Function) string
+
+	// Command is the command line that shows this tree, such as
+	// "tracerag tree 7f3a --tree=graph". Where nodes are cut, it is written
+	// with the --focus that shows them: the whole line can be typed. Without
+	// it only their number is, which is enough for a reader who cannot type.
+	Command string
+}
+
+// count writes calls as "x3": "x200+" if that is a floor, "x~200" if it may be
+// off either way, "x?" if the calls were not seen. One plain call is "".
+func (n *Node) count() string {
+	switch {
+	case n.Calls == 0:
+		return "x?"
+	case n.Calls == 1 && !n.Marks.Has(trace.Floor) && !n.Marks.Has(trace.Approximate):
+		return ""
+	}
+	return "x" + number(n.Calls, n.Marks)
+}
+
+func number(calls int64, marks trace.Marks) string {
+	s := strconv.FormatInt(calls, 10)
+	if marks.Has(trace.Approximate) {
+		s = "~" + s
+	}
+	if marks.Has(trace.Floor) {
+		s += "+"
+	}
+	return s
+}
+
+// samples writes the counts of a sampled tree: those here and below, and those
+// here.
+func (n *Node) samples() string {
+	return fmt.Sprintf("samples %d self %d", n.Total, n.Calls)
+}
+
+// marks returns what is to be said of n, as words.
+func (v *View) marks(n *Node) []string {
+	var m []string
+	switch n.Root {
+	case trace.RootGoroutine:
+		m = append(m, v.goStmt(n))
+	case trace.RootInit, trace.RootCallback:
+		m = append(m, string(n.Root))
+	}
+	return append(m, markNames(n.Marks)...)
+}
+
+// goStmt writes "go at server.go:12,20", and where the go statement is not in
+// the function above it, in which one it is: it was not recorded.
+func (v *View) goStmt(n *Node) string {
+	s := "go"
+	if n.Go == nil || n.Go.Func == "" && n.Go.File == "" {
+		return s
+	}
+	if v.Positions && n.Go.File != "" {
+		s += " at " + printable(base(n.Go.File))
+		if n.Go.Line > 0 {
+			s += ":" + strconv.Itoa(n.Go.Line)
+		}
+		for _, line := range n.Lines {
+			if line != n.Go.Line {
+				s += "," + strconv.Itoa(line)
+			}
+		}
+	}
+	if n.Go.Func != "" && (n.Parent == nil || n.Parent.Func.Name != n.Go.Func) {
+		s += " in " + shortName(n.Go.Func)
+	}
+	return s
+}
+
+// markNames returns the marks that are words; the others belong to the count.
+func markNames(m trace.Marks) []string {
+	var s []string
+	for _, w := range []struct {
+		mark trace.Marks
+		name string
+	}{{trace.Inlined, "inlined"}, {trace.Recursive, "recursive"}, {trace.Via, "via"}} {
+		if m.Has(w.mark) {
+			s = append(s, w.name)
+		}
+	}
+	return s
+}
+
+// position writes "table.go:12", or "" if it is not known.
+func (v *View) position(fn *trace.Function) string {
+	file := base(fn.File)
+	if v.File != nil {
+		file = v.File(fn)
+	}
+	if file == "" {
+		return ""
+	}
+	file = printable(file)
+	if fn.StartLine > 0 {
+		file += ":" + strconv.Itoa(fn.StartLine)
+	}
+	return file
+}
+
+// base is the last element of a path of any system: a trace may be read on
+// another one than it was recorded on.
+func base(file string) string {
+	return file[strings.LastIndexAny(file, `/\`)+1:]
+}
+
+// shortName is the short name of a function as it is printed. Type arguments
+// lose their "go.shape." and, when they are long, all else: a shape may be a
+// whole struct type.
+func shortName(linker string) string {
+	s := symbol.Short(linker)
+	open, end := strings.IndexByte(s, '['), strings.LastIndexByte(s, ']')
+	if open >= 0 && end > open {
+		args := strings.ReplaceAll(s[open+1:end], "go.shape.", "")
+		if len(args) > 24 {
+			args = "..."
+		}
+		s = s[:open+1] + args + s[end:]
+	}
+	return printable(s)
+}
+
+// printable escapes what could make a terminal do more than print: names come
+// out of the traced binary, or out of a file that somebody sent.
+func printable(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return s
+	}
+	q := strconv.Quote(s)
+	return q[1 : len(q)-1]
+}
+
+// cut is a run of nodes that are not shown.
+type cut struct {
+	nodes    int
+	from, to int   // IDs
+	under    *Node // whose children all are cut, if so
+}
+
+// cuts returns the nodes below entry i (-1: the roots) that are not shown.
+// They are the last of the children: see [shape.fill].
+func (f *flat) cuts(i int, shown []bool) (c cut, ok bool) {
+	all := true
+	f.children(i, func(child int) {
+		switch {
+		case shown[child]:
+			all = false
+			return
+		case c.nodes == 0:
+			c.from = f.nodes[child].ID
+		}
+		c.nodes += f.size[child]
+		c.to = f.nodes[child+f.size[child]-1].ID
+	})
+	if all && i >= 0 {
+		c.under = f.nodes[i]
+	}
+	return c, c.nodes > 0
+}
+
+// more writes the mark that stands where nodes are cut.
+func (v *View) more(c cut) string {
+	s := fmt.Sprintf("[%d more node", c.nodes)
+	if c.nodes != 1 {
+		s += "s"
+	}
+	if v.Command != "" {
+		// The shell takes a # at the start of a word for a comment.
+		switch {
+		case c.under != nil:
+			s += fmt.Sprintf(": %s --focus=#%d", v.Command, c.under.ID)
+		case c.from == c.to:
+			s += fmt.Sprintf(": %s --focus=#%d", v.Command, c.from)
+		default:
+			s += fmt.Sprintf(": %s --focus=#%d-%d", v.Command, c.from, c.to)
+		}
+	}
+	return s + "]"
+}
+
+// style is an ANSI colour.
+type style string
+
+const (
+	plainText style = ""
+	dim       style = "\x1b[2m"
+	yellow    style = "\x1b[33m"
+	cyan      style = "\x1b[36m"
+	green     style = "\x1b[32m"
+	red       style = "\x1b[31m"
+)
+
+// paint colours s if the view has colours.
+func (v *View) paint(c style, s string) string {
+	if !v.Color || c == plainText || s == "" {
+		return s
+	}
+	return string(c) + s + "\x1b[0m"
+}
+
+// line writes one node: name, count, position, marks.
+func (v *View) line(n *Node, sampled bool) string {
+	var parts []string
+	if v.IDs {
+		parts = append(parts, v.paint(dim, "#"+strconv.Itoa(n.ID)))
+	}
+	parts = append(parts, shortName(n.Func.Name))
+	if v.Counts {
+		count := n.count()
+		if sampled {
+			count = n.samples()
+		}
+		parts = append(parts, v.paint(yellow, count))
+	}
+	if v.Positions {
+		parts = append(parts, v.paint(dim, v.position(n.Func)))
+	}
+	parts = append(parts, v.paint(cyan, strings.Join(v.marks(n), " ")))
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	return strings.Join(parts, " ")
+}
