@@ -236,6 +236,8 @@ func (f *folder) child(at *growing, k trace.NodeID) *growing {
 	if n.Root == trace.RootGoroutine && at.Func != nil && n.Go.Func == at.Func.Name {
 		line = n.Go.Line
 	}
-	g.absorb(n.Calls, 0, n.Marks, line)
+	// Whether the call is recursive is for the tree's path to say: with a
+	// caller that was folded through a go statement, it may be so no longer.
+	g.absorb(n.Calls, 0, n.Marks&^trace.Recursive, line)
 	return g
 }

@@ -74,7 +74,7 @@ func (t *Tree) matcher(pattern string) (func(*Node) bool, error) {
 			return true
 		})
 		if !found {
-			return nil, &NotFoundError{Pattern: pattern, lastID: last}
+			return nil, &NotFoundError{Pattern: pattern, lastID: last, inGap: 0 < from && from <= last}
 		}
 		return func(n *Node) bool { return from <= n.ID && n.ID <= to }, nil
 	}
@@ -194,11 +194,14 @@ type NotFoundError struct {
 	Pattern     string
 	Suggestions []string // short names that the pattern may have meant, the nearest first
 
-	lastID int // of the tree, when the pattern was a handle
+	lastID int  // of the tree, when the pattern was a handle
+	inGap  bool // and an earlier one than that
 }
 
 func (e *NotFoundError) Error() string {
 	switch {
+	case e.inGap:
+		return fmt.Sprintf("no node %s in the tree: it was pruned, or lies outside the focus", e.Pattern)
 	case e.lastID > 0:
 		return fmt.Sprintf("no node %s in the tree: its handles end at #%d", e.Pattern, e.lastID)
 	case len(e.Suggestions) > 0:

@@ -52,6 +52,7 @@ type jsonGo struct {
 //	go        the go statement of a goroutine: func, file, line
 //	children  in the order of the first call
 //
+// A tree is nested as deeply as the run was; encoding/json reads 5,000 levels.
 // Of these id, func, calls and total are always there. Fields may be added
 // under the same schema name; what they mean does not change under it.
 func (t *Tree) WriteJSON(w io.Writer) error {

@@ -11,7 +11,7 @@ import (
 // suggest returns up to three short names that pattern may have meant: names
 // that contain it, then names that a few typing errors make of it.
 func suggest(pattern string, known map[string]names) []string {
-	p := strings.ToLower(plain(pattern))
+	p := strings.ToLower(strings.ReplaceAll(plain(pattern), "*", ""))
 	if p == "" {
 		return nil
 	}

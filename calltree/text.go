@@ -2,6 +2,7 @@ package calltree
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"strings"
 )
@@ -19,6 +20,7 @@ import (
 // least so many, "x~200" about so many, "x?" seen on a stack but not when it
 // was called), its position and its marks. Box drawing would cost a language
 // model several tokens a line and tell it nothing that the indent does not.
+// From the 101st level on, "(level 101)" stands for a deeper indent.
 func (t *Tree) WriteText(w io.Writer, v View) error {
 	b := bufio.NewWriter(w)
 	f := flatten(t)
@@ -47,6 +49,13 @@ func (t *Tree) WriteText(w io.Writer, v View) error {
 	return b.Flush()
 }
 
+// maxIndent is the depth from which on the level is a number instead: an
+// indent for each level would make the text of a deep tree quadratic.
+const maxIndent = 100
+
 func indent(b *bufio.Writer, depth int) {
-	b.WriteString(strings.Repeat("  ", depth))
+	b.WriteString(strings.Repeat("  ", min(depth, maxIndent)))
+	if depth > maxIndent {
+		fmt.Fprintf(b, "(level %d) ", depth+1)
+	}
 }

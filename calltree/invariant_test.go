@@ -1,0 +1,505 @@
+package calltree_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tracerag/calltree"
+	"tracerag/trace"
+)
+
+// randomTrace records calls of a few functions on random stacks, so that
+// recursion, repeats and shared callees are common, in goroutines that start
+// each other.
+func randomTrace(r *rand.Rand, calls, functions int) *trace.Trace {
+	tr := &trace.Trace{}
+	b := trace.NewBuilder(tr)
+	name := func() string { return fmt.Sprintf("p%d.F%d", r.IntN(3), r.IntN(functions)) }
+	root := trace.Root{Kind: trace.RootMain}
+	var stack []trace.Frame
+	for range calls {
+		if stack == nil || r.IntN(10) == 0 {
+			kinds := []trace.RootKind{trace.RootMain, trace.RootInit, trace.RootGoroutine, trace.RootGoroutine, trace.RootCallback}
+			root = trace.Root{Kind: kinds[r.IntN(len(kinds))]}
+			if root.Kind == trace.RootGoroutine {
+				root.Go = trace.GoStmt{Creator: trace.NoNode}
+				if n := len(tr.Nodes); n > 0 && r.IntN(4) > 0 {
+					root.Go = trace.GoStmt{File: "go.go", Line: r.IntN(3), Creator: trace.NodeID(r.IntN(n))}
+					root.Go.Func = tr.Func(root.Go.Creator).Name
+				}
+			}
+			stack = nil
+		} else {
+			stack = stack[:1+r.IntN(len(stack))]
+		}
+		stack = append(stack, trace.Frame{
+			Func:     b.Func(trace.Function{Name: name(), File: "f.go", StartLine: 1}),
+			CallLine: r.IntN(4),
+			Inlined:  r.IntN(8) == 0,
+			Via:      r.IntN(8) == 0,
+		})
+		b.Call(root, stack, int64(r.IntN(3)))
+	}
+	return tr
+}
+
+// each runs f on pairs of traces from fixed seeds.
+func each(t *testing.T, f func(t *testing.T, a, b *trace.Trace)) {
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		a := randomTrace(r, 1+r.IntN(60), 1+r.IntN(12))
+		b := randomTrace(r, 1+r.IntN(60), 1+r.IntN(12))
+		if err := a.Check(); err != nil {
+			t.Fatalf("seed %d: the input is no trace: %v", seed, err)
+		}
+		f(t, a, b)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+var modes = map[string]calltree.Options{
+	"context": {KeepInit: true},
+	"graph":   {KeepInit: true, Mode: calltree.Graph},
+}
+
+// build skips the traces whose graph is too bushy.
+func build(t *testing.T, tr *trace.Trace, o calltree.Options) *calltree.Tree {
+	t.Helper()
+	o.MaxNodes = 20_000
+	tree, err := calltree.Build(tr, o)
+	if _, over := err.(*calltree.LimitError); over {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func text(t *testing.T, tree *calltree.Tree) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := tree.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func all(tree *calltree.Tree) (nodes []*calltree.Node) {
+	tree.Walk(func(n *calltree.Node, _ int) bool {
+		nodes = append(nodes, n)
+		return true
+	})
+	return nodes
+}
+
+// edge is a call of one function by another, in whatever context.
+type edge struct {
+	caller, callee string
+	root           trace.RootKind
+}
+
+func edgeOf(n *calltree.Node) edge {
+	e := edge{callee: n.Func.Name, root: n.Root}
+	if n.Parent != nil {
+		e.caller = n.Parent.Func.Name
+	}
+	return e
+}
+
+// edges counts the calls of each edge straight from the trace.
+func edges(tr *trace.Trace) map[edge]int64 {
+	m := map[edge]int64{}
+	for i := range tr.Nodes {
+		n := &tr.Nodes[i]
+		e := edge{callee: tr.Func(trace.NodeID(i)).Name, root: n.Root}
+		above := n.Parent
+		if n.Root == trace.RootGoroutine {
+			above = n.Go.Creator
+		}
+		if above != trace.NoNode {
+			e.caller = tr.Func(above).Name
+		}
+		m[e] += n.Calls
+	}
+	return m
+}
+
+// check verifies what holds in every tree.
+func check(t *testing.T, tree *calltree.Tree) {
+	t.Helper()
+	nodes := all(tree)
+	if len(nodes) != tree.Size {
+		t.Errorf("size %d of %d nodes", tree.Size, len(nodes))
+	}
+	id := 0
+	for _, n := range nodes {
+		if n.ID <= id {
+			t.Errorf("#%d stands behind #%d", n.ID, id)
+		}
+		id = n.ID
+		on := false
+		if n.Parent != nil {
+			for p := range n.Parent.Up() {
+				on = on || p.Func.Name == n.Func.Name
+			}
+			if !slices.Contains(n.Parent.Children, n) {
+				t.Errorf("#%d is no child of its parent", n.ID)
+			}
+		} else if !slices.Contains(tree.Roots, n) {
+			t.Errorf("#%d has no parent and is no root", n.ID)
+		}
+		if on != n.Marks.Has(trace.Recursive) {
+			t.Errorf("#%d: recursive is %v, on the path above is %v", n.ID, !on, on)
+		}
+		if on && len(n.Children) > 0 {
+			t.Errorf("#%d: a recursive call was entered", n.ID)
+		}
+		if !slices.IsSorted(n.Lines) || slices.Contains(n.Lines, 0) {
+			t.Errorf("#%d: lines %v", n.ID, n.Lines)
+		}
+		siblings := map[edge]string{}
+		for _, c := range n.Children {
+			goFunc := ""
+			if c.Go != nil {
+				goFunc = "in " + c.Go.Func
+			}
+			if siblings[edgeOf(c)] == goFunc && goFunc != "" || c.Go == nil && siblings[edgeOf(c)] != "" {
+				t.Errorf("#%d has the child %s twice", n.ID, c.Func.Name)
+			}
+			siblings[edgeOf(c)] = "in " + goFunc
+		}
+	}
+}
+
+func TestBuildKeepsEveryCall(t *testing.T) {
+	each(t, func(t *testing.T, tr, _ *trace.Trace) {
+		want := edges(tr)
+		for mode, o := range modes {
+			tree := build(t, tr, o)
+			if tree == nil {
+				continue
+			}
+			check(t, tree)
+			got := map[edge]int64{}
+			for i, n := range all(tree) {
+				if n.ID != i+1 {
+					t.Errorf("%s: #%d is the node number %d", mode, n.ID, i+1)
+				}
+				if o.Mode == calltree.Context {
+					got[edgeOf(n)] += n.Calls
+					sum := n.Calls
+					for _, c := range n.Children {
+						sum += c.Total
+					}
+					if n.Total != sum {
+						t.Errorf("#%d: total %d, want %d", n.ID, n.Total, sum)
+					}
+				} else if before, ok := got[edgeOf(n)]; ok && before != n.Calls {
+					t.Errorf("%v is unfolded with %d calls and with %d", edgeOf(n), before, n.Calls)
+				} else {
+					got[edgeOf(n)] = n.Calls
+				}
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("%s: calls by edge\n got %v\nwant %v", mode, got, want)
+			}
+		}
+	})
+}
+
+// pruneBySweeps is the paper's rule as it is written: remove the leaves that
+// are in the baseline, again and again.
+func pruneBySweeps(tree, baseline *calltree.Tree) {
+	known := map[edge]bool{}
+	for _, n := range all(baseline) {
+		known[edgeOf(n)] = true
+	}
+	for again := true; again; {
+		again = false
+		goes := func(n *calltree.Node) bool {
+			gone := len(n.Children) == 0 && known[edgeOf(n)]
+			again = again || gone
+			return gone
+		}
+		for _, n := range all(tree) {
+			n.Children = slices.DeleteFunc(n.Children, goes)
+		}
+		tree.Roots = slices.DeleteFunc(tree.Roots, goes)
+	}
+	tree.Size = len(all(tree))
+}
+
+func TestPrune(t *testing.T) {
+	each(t, func(t *testing.T, a, b *trace.Trace) {
+		for _, o := range modes {
+			tree, want, baseline := build(t, a, o), build(t, a, o), build(t, b, o)
+			if tree == nil || baseline == nil || tree.Size > 1000 {
+				continue
+			}
+			size, before := tree.Size, text(t, baseline)
+			removed := tree.Prune(baseline)
+			check(t, tree)
+			if removed != size-tree.Size {
+				t.Errorf("removed %d of %d, %d are left", removed, size, tree.Size)
+			}
+			pruneBySweeps(want, baseline)
+			if got, want := text(t, tree), text(t, want); got != want {
+				t.Errorf("pruned to\n%s\nwant\n%s", got, want)
+			}
+			if text(t, baseline) != before {
+				t.Error("the baseline was changed")
+			}
+			if again := tree.Prune(baseline); again != 0 {
+				t.Errorf("pruning again removed %d", again)
+			}
+			if tree = build(t, a, o); tree.Prune(build(t, a, o)) != size || tree.Size != 0 || tree.Roots != nil {
+				t.Errorf("pruned by itself, %d of %d nodes stay", tree.Size, size)
+			}
+		}
+	})
+}
+
+func TestMerge(t *testing.T) {
+	each(t, func(t *testing.T, x, y *trace.Trace) {
+		a, b := build(t, x, modes["context"]), build(t, y, modes["context"])
+		textA, textB := text(t, a), text(t, b)
+		if got := text(t, calltree.Merge(a)); got != textA {
+			t.Errorf("one tree merged is\n%s\nwant\n%s", got, textA)
+		}
+		twice := calltree.Merge(a, a)
+		if twice.Size != a.Size {
+			t.Errorf("size %d of a tree of %d with itself", twice.Size, a.Size)
+		}
+		for i, n := range all(twice) {
+			if one := all(a)[i]; n.Calls != 2*one.Calls || n.Total != 2*one.Total || n.Func.Name != one.Func.Name {
+				t.Errorf("#%d has %d calls, alone %d", n.ID, n.Calls, one.Calls)
+			}
+		}
+		both := calltree.Merge(a, b)
+		check(t, both)
+		want := edges(x)
+		for e, calls := range edges(y) {
+			want[e] += calls
+		}
+		got := map[edge]int64{}
+		for _, n := range all(both) {
+			got[edgeOf(n)] += n.Calls
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("calls by edge\n got %v\nwant %v", got, want)
+		}
+		for _, tree := range []*calltree.Tree{a, b} {
+			if d := calltree.Compare(tree, both); d.Removed+d.Moved > 0 {
+				t.Errorf("a merged tree lacks something of its parts: %v", d)
+			}
+		}
+		if text(t, a) != textA || text(t, b) != textB {
+			t.Error("a part was changed")
+		}
+	})
+	if m := calltree.Merge(); m.Size != 0 || len(m.Roots) != 0 {
+		t.Errorf("nothing merged is %v", m)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	each(t, func(t *testing.T, x, y *trace.Trace) {
+		for _, o := range modes {
+			a, b := build(t, x, o), build(t, y, o)
+			if a == nil || b == nil {
+				continue
+			}
+			if d := calltree.Compare(a, build(t, x, o)); !d.Equal() || d.Common != a.Size || d.Changed+d.Moved+d.Added+d.Removed != 0 {
+				t.Errorf("a tree with itself: %v", d)
+			}
+			textA, textB := text(t, a), text(t, b)
+			d := calltree.Compare(a, b)
+			if d.Common+d.Changed+d.Moved+d.Removed != a.Size || d.Common+d.Changed+d.Moved+d.Added != b.Size {
+				t.Errorf("%v, of %d and %d nodes", d, a.Size, b.Size)
+			}
+			if d.Equal() && d.Changed+d.Moved+d.Added+d.Removed > 0 {
+				t.Errorf("equal, and yet: %v", d)
+			}
+			checkDiff(t, d)
+			if text(t, a) != textA || text(t, b) != textB {
+				t.Error("a side was changed")
+			}
+			var out bytes.Buffer
+			if err := d.WriteJSON(&out); err != nil || !json.Valid(out.Bytes()) {
+				t.Errorf("the JSON is not valid (%v):\n%s", err, &out)
+			}
+		}
+	})
+}
+
+// checkDiff verifies that every node of both trees stands in the diff once,
+// below its own parent: in the second tree, or in the first if it is only there.
+func checkDiff(t *testing.T, d *calltree.Diff) {
+	t.Helper()
+	var seenA, seenB []*calltree.Node
+	var walk func(parent *calltree.DiffNode)
+	walk = func(parent *calltree.DiffNode) {
+		var order []int
+		for _, n := range parent.Children {
+			switch {
+			case n.B != nil && n.B.Parent != parent.B, n.B == nil && n.A.Parent != parent.A:
+				t.Errorf("%v %s stands below another parent than its own", n.Change, n.Node().Func.Name)
+			case n.A != nil && n.B != nil && n.A.Func.Name != n.B.Func.Name:
+				t.Errorf("%s is paired with %s", n.A.Func.Name, n.B.Func.Name)
+			}
+			if n.A != nil {
+				seenA = append(seenA, n.A)
+			}
+			if n.B != nil {
+				seenB = append(seenB, n.B)
+				order = append(order, n.B.ID)
+			}
+			walk(n)
+		}
+		if !slices.IsSorted(order) {
+			t.Errorf("not in the order of the second tree: %v", order)
+		}
+	}
+	walk(&calltree.DiffNode{Children: d.Roots})
+	byID := func(a, b *calltree.Node) int { return a.ID - b.ID }
+	slices.SortFunc(seenA, byID)
+	slices.SortFunc(seenB, byID)
+	if !slices.Equal(seenA, all(d.A)) || !slices.Equal(seenB, all(d.B)) {
+		t.Error("the diff does not hold every node of both trees once")
+	}
+}
+
+func TestFocus(t *testing.T) {
+	each(t, func(t *testing.T, tr, _ *trace.Trace) {
+		tree := build(t, tr, modes["context"])
+		before := text(t, tree)
+		nodes := all(tree)
+		for _, n := range nodes {
+			for _, pattern := range []string{n.Func.Name, "#" + strconv.Itoa(n.ID)} {
+				focused, err := tree.Focus(pattern)
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(t, focused)
+				matches := func(n *calltree.Node) bool { return n.Func.Name == pattern || "#"+strconv.Itoa(n.ID) == pattern }
+				found := map[int]bool{}
+				for _, f := range all(focused) {
+					found[f.ID] = true
+					of := nodes[f.ID-1]
+					if f == of || f.Func != of.Func || f.Calls != of.Calls || f.Parent != nil && f.Parent.ID != of.Parent.ID {
+						t.Errorf("focus on %s: #%d is not a copy of the tree's", pattern, f.ID)
+					}
+				}
+				for _, n := range nodes {
+					want := slices.ContainsFunc(slices.Collect(n.Up()), matches)
+					if !want { // on the way to one
+						for _, m := range nodes {
+							want = want || matches(m) && slices.Contains(slices.Collect(m.Up()), n)
+						}
+					}
+					if found[n.ID] != want {
+						t.Errorf("focus on %s: #%d is there: %v", pattern, n.ID, !want)
+					}
+				}
+			}
+		}
+		if text(t, tree) != before {
+			t.Error("the tree was changed")
+		}
+	})
+}
+
+var moreNodes = regexp.MustCompile(`\[(\d+) more nodes?: tree --focus=(#\S+)\]`)
+
+// TestCutsShowWhatTheySay follows every cut's command: together with the nodes
+// that are shown, what the commands show is the whole tree.
+func TestCutsShowWhatTheySay(t *testing.T) {
+	each(t, func(t *testing.T, tr, _ *trace.Trace) {
+		tree := build(t, tr, modes["context"])
+		for limit := 1; limit <= tree.Size; limit += 1 + tree.Size/4 {
+			var b bytes.Buffer
+			if err := tree.WriteText(&b, calltree.View{MaxNodes: limit, IDs: true, Command: "tree"}); err != nil {
+				t.Fatal(err)
+			}
+			seen := map[int]bool{}
+			for line := range strings.Lines(b.String()) {
+				if m := moreNodes.FindStringSubmatch(line); m != nil {
+					hidden, err := tree.Focus(m[2])
+					if err != nil {
+						t.Fatal(err)
+					}
+					fresh := 0
+					for _, n := range all(hidden) {
+						if !seen[n.ID] {
+							fresh++
+							seen[n.ID] = true
+						}
+					}
+					if strconv.Itoa(fresh) != m[1] {
+						t.Errorf("limit %d: %s shows %d nodes that were hidden", limit, strings.TrimSpace(line), fresh)
+					}
+					continue
+				}
+				var id int
+				if _, err := fmt.Sscanf(strings.TrimSpace(line), "#%d ", &id); err != nil {
+					t.Fatalf("no handle in %q", line)
+				}
+				seen[id] = true
+			}
+			if len(seen) != tree.Size {
+				t.Errorf("limit %d: %d of %d nodes are shown or hidden by a cut", limit, len(seen), tree.Size)
+			}
+			if shown := strings.Count(b.String(), "\n") - strings.Count(b.String(), " more node"); shown != limit {
+				t.Errorf("limit %d: %d nodes are shown", limit, shown)
+			}
+		}
+	})
+}
+
+func TestJSONHoldsTheTree(t *testing.T) {
+	type node struct {
+		ID       int
+		Func     string
+		Calls    int64
+		Children []node
+	}
+	each(t, func(t *testing.T, tr, _ *trace.Trace) {
+		tree := build(t, tr, modes["context"])
+		var got struct {
+			Schema string
+			Nodes  int
+			Roots  []node
+		}
+		if err := json.Unmarshal([]byte(text(t, tree)), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Schema != "tracerag.tree/1" || got.Nodes != tree.Size {
+			t.Errorf("schema %q, %d nodes of %d", got.Schema, got.Nodes, tree.Size)
+		}
+		var same func(got []node, want []*calltree.Node)
+		same = func(got []node, want []*calltree.Node) {
+			if len(got) != len(want) {
+				t.Errorf("%d nodes of %d", len(got), len(want))
+				return
+			}
+			for i, n := range want {
+				if g := got[i]; g.ID != n.ID || g.Func != n.Func.Name || g.Calls != n.Calls {
+					t.Errorf("%v, want %v", g, n)
+				}
+				same(got[i].Children, n.Children)
+			}
+		}
+		same(got.Roots, tree.Roots)
+	})
+}
