@@ -42,8 +42,11 @@ type Counter interface {
 
 // For returns the counter for a model's name in any of the forms that
 // endpoints use: "gpt-4o", "openai/gpt-4o", "ft:gpt-4o:org::id". A name that
-// models.txt does not list gets an estimate.
+// models.txt does not list gets an estimate; no name at all means o200k_base.
 func For(model string) Counter {
+	if model == "" {
+		return vocabularies[tiktoken.MODEL_O200K_BASE]
+	}
 	m, _ := Lookup(model)
 	v := vocabularies[m.Encoding]
 	if m.Factor == 1 {

@@ -167,7 +167,7 @@ func TestFor(t *testing.T) {
 		{"llama3.1:8b", "o200k_base x 1.10", false},
 		{"qwen2.5-coder:32b", "o200k_base x 1.10", false},
 		{"my-own", "o200k_base x 1.20", false},
-		{"", "o200k_base x 1.20", false},
+		{"", "o200k_base", true},
 	}
 	for _, tt := range tests {
 		c := For(tt.model)

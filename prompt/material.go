@@ -1,0 +1,287 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"tracerag/calltree"
+	"tracerag/source"
+	"tracerag/trace"
+	"tracerag/trace/symbol"
+)
+
+// item is the text of one function, or of a function with all closures that
+// were called within it.
+type item struct {
+	name     string // "csvview.(*Table).Render"
+	key      string // linker name of the declaration
+	position string // "internal/csvview/table.go:120-158"; "" unknown
+	lang     string // of a code block: "go" or "asm"
+	text     string // doc comment and body, "" when missing
+	note     string // why the text is missing, or may differ from what ran
+	path     string // file on disk
+}
+
+// material is an input with the sources found.
+type material struct {
+	question string
+	runs     []runMaterial
+	texts    map[trace.Function]source.Text
+	items    map[trace.Function]*item
+	missing  map[missingKey]*item
+	position func(*trace.Function) string
+	warnings []string
+}
+
+type missingKey struct{ decl, file string }
+
+// runMaterial is one run's share.
+type runMaterial struct {
+	label, title string
+	tree         *calltree.Tree
+	notes        []string
+	every        []*item // an item for each node that shows one, in call order
+	once         []*item // each item at its first place in every
+}
+
+// collect looks up the source of every function in the trees.
+func collect(in Input) (*material, error) {
+	m := &material{
+		question: clean(strings.TrimSpace(in.Question)),
+		texts:    map[trace.Function]source.Text{},
+		items:    map[trace.Function]*item{},
+		missing:  map[missingKey]*item{},
+		position: in.Position,
+	}
+	var order []trace.Function
+	for i, r := range in.Runs {
+		if r.Tree == nil {
+			return nil, errors.New("a run without a call tree")
+		}
+		rm := runMaterial{title: oneLine(r.Title), tree: r.Tree}
+		for _, n := range r.Notes {
+			rm.notes = append(rm.notes, oneLine(n))
+		}
+		if len(in.Runs) == 2 {
+			if rm.label = oneLine(r.Label); rm.label == "" {
+				rm.label = string(rune('A' + i))
+			}
+		}
+		m.runs = append(m.runs, rm)
+		for n := range nodes(r.Tree) {
+			if _, ok := m.texts[*n.Func]; ok {
+				continue
+			}
+			t := source.Text{Kind: source.Missing, Warning: "no source was looked for"}
+			if in.Source != nil {
+				t = in.Source(*n.Func)
+			}
+			m.texts[*n.Func] = t
+			order = append(order, *n.Func)
+		}
+	}
+	if len(m.runs) == 2 && m.runs[0].label == m.runs[1].label {
+		return nil, fmt.Errorf("both runs are labelled %q", m.runs[0].label)
+	}
+	m.assign(order)
+	for i := range m.runs {
+		m.occurrences(&m.runs[i])
+	}
+	return m, nil
+}
+
+// assign gives every function with a text its item. Functions whose text lies
+// within another's, as a closure's does, share the outermost one's.
+func (m *material) assign(order []trace.Function) {
+	type span struct {
+		fn  trace.Function
+		txt source.Text
+	}
+	byFile := map[string][]span{}
+	var files []string
+	var gaps gaps
+	for _, fn := range order {
+		t := m.texts[fn]
+		switch {
+		case t.Kind == source.Generated:
+			continue
+		case t.Kind == source.Missing || t.Body == "":
+			m.items[fn] = m.missingItem(fn, t)
+			gaps.add(t.Warning, symbol.Short(source.Canonical(fn.Name)))
+			continue
+		}
+		if t.Warning != "" {
+			gaps.add(t.Warning, symbol.Short(source.Canonical(fn.Name)))
+		}
+		if byFile[t.Display] == nil {
+			files = append(files, t.Display)
+		}
+		byFile[t.Display] = append(byFile[t.Display], span{fn, t})
+	}
+	for _, f := range files {
+		spans := byFile[f]
+		slices.SortStableFunc(spans, func(a, b span) int {
+			// Outer before inner; of one extent the declaration first.
+			switch {
+			case a.txt.Start != b.txt.Start:
+				return a.txt.Start - b.txt.Start
+			case a.txt.End != b.txt.End:
+				return b.txt.End - a.txt.End
+			}
+			return int(a.txt.Kind) - int(b.txt.Kind)
+		})
+		var outer *item
+		end := 0
+		for _, s := range spans {
+			if outer == nil || s.txt.End > end {
+				outer, end = newItem(s.fn, s.txt), s.txt.End
+			}
+			m.items[s.fn] = outer
+		}
+	}
+	m.warnings = gaps.sentences()
+}
+
+func newItem(fn trace.Function, t source.Text) *item {
+	key := fn.Name
+	if t.Kind != source.Closure {
+		key = source.Canonical(fn.Name)
+	}
+	it := &item{
+		name: oneLine(symbol.Short(key)),
+		key:  key,
+		lang: "go",
+		text: clean(strings.TrimRight(t.Body, "\n")),
+		note: oneLine(t.Warning),
+		path: t.Path,
+	}
+	if t.Kind == source.Assembly {
+		it.lang = "asm"
+	}
+	start := t.Start
+	if t.Doc != "" {
+		it.text = clean(strings.TrimRight(t.Doc, "\n")) + "\n" + it.text
+		if t.DocStart > 0 {
+			start = t.DocStart
+		}
+	}
+	it.position = oneLine(fmt.Sprintf("%s:%d-%d", t.Display, start, t.End))
+	return it
+}
+
+// missingItem stands where a source should: instantiations of one declaration
+// share it, as they would the source.
+func (m *material) missingItem(fn trace.Function, t source.Text) *item {
+	key := source.Canonical(fn.Name)
+	if it := m.missing[missingKey{key, fn.File}]; it != nil {
+		return it
+	}
+	// The reason is for the user, who can do something about it.
+	it := &item{name: oneLine(symbol.Short(key)), key: key, note: "source not available"}
+	m.missing[missingKey{key, fn.File}] = it
+	if t.Display != "" {
+		it.position = oneLine(t.Display)
+		if fn.StartLine > 0 {
+			it.position += ":" + strconv.Itoa(fn.StartLine)
+		}
+	}
+	return it
+}
+
+// occurrences lists the items that a run's nodes bring. A function within
+// another's text brings none where that stands already.
+func (m *material) occurrences(r *runMaterial) {
+	seen := map[*item]bool{}
+	for n := range nodes(r.tree) {
+		it := m.items[*n.Func]
+		if it == nil {
+			continue
+		}
+		if !seen[it] {
+			seen[it] = true
+			r.once = append(r.once, it)
+		} else if !m.owns(it, *n.Func) {
+			continue
+		}
+		r.every = append(r.every, it)
+	}
+}
+
+// owns reports whether an item is a function's own text rather than that of a
+// function around it.
+func (m *material) owns(it *item, fn trace.Function) bool {
+	return it.key == fn.Name || it.key == source.Canonical(fn.Name) && m.texts[fn].Kind != source.Closure
+}
+
+// nodes yields the nodes of a tree in call order.
+func nodes(t *calltree.Tree) func(yield func(*calltree.Node) bool) {
+	return func(yield func(*calltree.Node) bool) {
+		more := true
+		t.Walk(func(n *calltree.Node, _ int) bool {
+			more = more && yield(n)
+			return more
+		})
+	}
+}
+
+// gaps gathers functions whose source is missing or doubtful, by the reason.
+type gaps struct {
+	reasons []string
+	names   map[string][]string
+}
+
+func (g *gaps) add(reason, name string) {
+	if g.names == nil {
+		g.names = map[string][]string{}
+	}
+	if g.names[reason] == nil {
+		g.reasons = append(g.reasons, reason)
+	}
+	if !slices.Contains(g.names[reason], name) {
+		g.names[reason] = append(g.names[reason], name)
+	}
+}
+
+// sentences has one for each reason: a module that is not on this machine
+// would otherwise give hundreds.
+func (g *gaps) sentences() []string {
+	var s []string
+	for _, reason := range g.reasons {
+		names := g.names[reason]
+		list := strings.Join(names[:min(len(names), 3)], ", ")
+		if len(names) > 3 {
+			list += fmt.Sprintf(" and %d more", len(names)-3)
+		}
+		if reason == "" {
+			reason = "no source was found"
+		}
+		s = append(s, oneLine(list+": "+reason))
+	}
+	return s
+}
+
+// clean makes a text valid UTF-8: requests are JSON, which can carry no other.
+func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// oneLine makes a text fit into a heading or an attribute: control characters,
+// line breaks among them, are escaped.
+func oneLine(s string) string {
+	s = clean(s)
+	if strings.IndexFunc(s, unicode.IsControl) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			q := strconv.QuoteRune(r)
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

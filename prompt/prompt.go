@@ -1,0 +1,166 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tracerag/calltree"
+	"tracerag/prompt/tokens"
+	"tracerag/source"
+	"tracerag/trace"
+)
+
+// Run is one recorded run.
+type Run struct {
+	Label string // "A" or "B" of two runs, given when empty; not used for one
+	// Title is the command line as it was typed. Nothing that changes from
+	// run to run belongs here: prompt caches match equal beginnings.
+	Title string
+	Tree  *calltree.Tree
+	Notes []string // what was not recorded: losses are part of the prompt
+}
+
+// Input is what a prompt is made of.
+type Input struct {
+	Question string // none is fine: the prompt then has none
+	Runs     []Run  // one, or two to compare
+
+	// Source returns the text of a function; nil leaves all sources missing.
+	Source func(trace.Function) source.Text
+	// Position returns a function's place for the tree, such as
+	// "dir/file.go:12"; nil means as its source has it.
+	Position func(*trace.Function) string
+}
+
+// Placement says where the question stands.
+type Placement string
+
+// The placements. The default is the variant's own: first in the paper's, last
+// in Ordered.
+const (
+	First Placement = "first"
+	Last  Placement = "last"
+	Both  Placement = "both"
+)
+
+// Format is the markup of a prompt.
+type Format string
+
+// The formats.
+const (
+	Markdown Format = "markdown"
+	XML      Format = "xml"
+	JSON     Format = "json"
+)
+
+// Options says how a prompt is made. The zero Options are the defaults.
+type Options struct {
+	Variant    Variant   // Ordered
+	QuestionAt Placement // the variant's own
+	Format     Format    // Markdown
+	Template   string    // a template instead of a format: see [TemplateHelp]
+
+	Model   string         // chooses counter and window where they are not given
+	Counter tokens.Counter // that of Model
+	Window  int            // tokens that Model takes; 0: from the table of models
+}
+
+// Section is a part of a prompt. The sections are the prompt, in its order.
+type Section struct {
+	Name   string `json:"name"` // "question", "call tree", "sources A"
+	Tokens int    `json:"tokens"`
+	Lines  int    `json:"lines"`
+}
+
+// FunctionTokens is what the source of one function costs.
+type FunctionTokens struct {
+	Name     string `json:"name"`
+	Position string `json:"position,omitempty"`
+	Tokens   int    `json:"tokens"` // each time
+	Lines    int    `json:"lines"`  // each time
+	Times    int    `json:"times"`  // how often it stands in the prompt
+}
+
+// Prompt is a text for a model, and the account of its tokens.
+type Prompt struct {
+	Text      string           `json:"text"`
+	Sections  []Section        `json:"sections"`
+	Functions []FunctionTokens `json:"functions"` // in order of first appearance
+	Total     int              `json:"total"`     // tokens of Text
+	Window    int              `json:"window"`    // tokens that the model takes
+	Left      int              `json:"left"`      // for the answer; negative: does not fit
+	Model     string           `json:"model,omitempty"`
+	Estimated bool             `json:"estimated"` // the model's tokenizer is not public
+	Encoding  string           `json:"encoding"`  // how tokens were counted
+	Warnings  []string         `json:"warnings,omitempty"`
+}
+
+// Build makes the prompt. A prompt that does not fit into the model's window
+// is no error here, so that its account can be shown: see [Prompt.CheckWindow].
+func Build(in Input, o Options) (*Prompt, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	if len(in.Runs) < 1 || len(in.Runs) > 2 {
+		return nil, fmt.Errorf("a prompt is about one run or two, not %d", len(in.Runs))
+	}
+	m, err := collect(in)
+	if err != nil {
+		return nil, err
+	}
+	var segments []segment
+	parts := m.layout(o.Variant, o.QuestionAt)
+	switch {
+	case o.Template != "":
+		if segments, err = m.execute(o.Template); err != nil {
+			return nil, err
+		}
+	case o.Format == XML:
+		segments = renderXML(parts)
+	case o.Format == JSON:
+		segments = renderJSON(parts)
+	default:
+		segments = renderMarkdown(parts)
+	}
+	p := account(segments, o)
+	p.Warnings = append(slices.Clone(m.warnings), p.Warnings...)
+	return p, nil
+}
+
+// complete fills in defaults and refuses what it does not know.
+func (o *Options) complete() error {
+	if o.Variant == "" {
+		o.Variant = Ordered
+	}
+	if o.Format == "" {
+		o.Format = Markdown
+	}
+	if o.QuestionAt == "" {
+		o.QuestionAt = First
+		if o.Variant == Ordered {
+			o.QuestionAt = Last
+		}
+	}
+	if o.Counter == nil {
+		o.Counter = tokens.For(o.Model)
+	}
+	if err := oneOf("variant", o.Variant, Variants...); err != nil {
+		return err
+	}
+	if err := oneOf("format", o.Format, Markdown, XML, JSON); err != nil {
+		return err
+	}
+	return oneOf("place of the question", o.QuestionAt, First, Last, Both)
+}
+
+func oneOf[T ~string](what string, got T, known ...T) error {
+	if slices.Contains(known, got) {
+		return nil
+	}
+	var names []string
+	for _, k := range known {
+		names = append(names, string(k))
+	}
+	return fmt.Errorf("unknown %s %q: want %s", what, string(got), strings.Join(names, ", "))
+}

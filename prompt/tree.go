@@ -1,0 +1,50 @@
+package prompt
+
+import (
+	"strconv"
+	"strings"
+
+	"tracerag/calltree"
+	"tracerag/source"
+	"tracerag/trace"
+)
+
+// treeText renders a run's tree. A position costs some fifteen tokens, so each
+// stands once: in the heading of the function's source, or where there is none
+// (closures, what the compiler made, variant T) at the first node.
+func (m *material) treeText(r *runMaterial, v Variant) string {
+	if r.tree.Size == 0 && len(r.tree.Roots) == 0 {
+		return "(no calls were recorded)\n"
+	}
+	shown := map[trace.Function]bool{}
+	file := func(fn *trace.Function) string {
+		if shown[*fn] {
+			return ""
+		}
+		shown[*fn] = true
+		if it := m.items[*fn]; v.hasSources() && it != nil && it.text != "" && m.owns(it, *fn) {
+			return ""
+		}
+		return m.file(fn)
+	}
+	var b strings.Builder
+	// A strings.Builder does not fail, and WriteText fails only where it does.
+	_ = r.tree.WriteText(&b, calltree.View{Counts: true, Positions: true, File: file})
+	return clean(b.String())
+}
+
+// file names a function's file without the line, which the tree adds, and
+// never by an absolute path: it would tell of this machine.
+func (m *material) file(fn *trace.Function) string {
+	if m.position != nil {
+		return strings.TrimSuffix(m.position(fn), ":"+strconv.Itoa(fn.StartLine))
+	}
+	t := m.texts[*fn]
+	if t.Kind == source.Generated {
+		return "" // its line is of no file
+	}
+	if t.Display != "" {
+		return t.Display
+	}
+	return fn.File[strings.LastIndexAny(fn.File, `/\`)+1:]
+}

@@ -1,0 +1,216 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Variant is the shape of a prompt: what it holds and in which order.
+type Variant string
+
+// The variants. All but Ordered are those of Kamiya 2024, table 3.
+const (
+	// Ordered is the call tree, then the source of each function once, in the
+	// order of first calls, between fixed instructions and the question.
+	Ordered Variant = "ordered"
+	// Full is question, call tree, and sources in the order of the call tree,
+	// repeated where a function stands in the tree again.
+	Full Variant = "full"
+	// A is Full with each source once, sorted by function name.
+	A Variant = "A"
+	// C is Full without the call tree.
+	C Variant = "C"
+	// CA is A without the call tree.
+	CA Variant = "CA"
+	// T is Full without the sources.
+	T Variant = "T"
+)
+
+// Variants are all variants, the default first.
+var Variants = []Variant{Ordered, Full, A, C, CA, T}
+
+func (v Variant) hasTree() bool    { return v != C && v != CA }
+func (v Variant) hasSources() bool { return v != T }
+
+// partKind names a kind of section, and in XML its element.
+type partKind string
+
+const (
+	partInstructions partKind = "instructions"
+	partQuestion     partKind = "question"
+	partComparison   partKind = "comparison"
+	partNotes        partKind = "notes"
+	partTree         partKind = "call tree"
+	partSources      partKind = "sources"
+)
+
+// part is a section before it has a format.
+type part struct {
+	kind    partKind
+	run     string // label; "" of the only run or of none; "both"
+	only    bool   // sources that only this run has
+	command string // of a tree
+	text    string
+	items   []*item // of sources
+}
+
+// name is the section's name: "sources A".
+func (p *part) name() string {
+	if p.run == "" {
+		return string(p.kind)
+	}
+	return string(p.kind) + " " + p.run
+}
+
+const bothRuns = "both"
+
+// layout puts the sections of a variant in order.
+//
+// The paper gives the layout for two runs in section 4.4.3: question, tree and
+// sources of the first, tree and sources of the second, but for CA the union
+// of the sources, sorted. What it leaves open follows from the sizes in its
+// table 8, where A's and C's prompt 3 are as long as their prompts 1 and 2
+// together: neither drops what both runs share.
+func (m *material) layout(v Variant, at Placement) []part {
+	var parts []part
+	question := part{kind: partQuestion, text: m.question}
+	if v == Ordered {
+		parts = append(parts, part{kind: partInstructions, text: instructions(len(m.runs))})
+	}
+	if at != Last && m.question != "" {
+		parts = append(parts, question)
+	}
+	switch {
+	case v == Ordered && len(m.runs) == 2:
+		parts = append(parts, m.shared()...)
+	case v == CA:
+		for i := range m.runs {
+			parts = append(parts, m.notes(i)...)
+		}
+		parts = append(parts, part{kind: partSources, run: m.unionLabel(), items: sorted(m.union())})
+	default:
+		for i := range m.runs {
+			parts = append(parts, m.one(i, v)...)
+		}
+	}
+	if at != First && m.question != "" {
+		parts = append(parts, question)
+	}
+	return slices.DeleteFunc(parts, func(p part) bool { return p.kind == partSources && len(p.items) == 0 })
+}
+
+// one lays out a run by itself.
+func (m *material) one(i int, v Variant) []part {
+	r := &m.runs[i]
+	parts := m.notes(i)
+	if v.hasTree() {
+		parts = append(parts, m.tree(i, v))
+	}
+	if !v.hasSources() {
+		return parts
+	}
+	items := r.once
+	switch v {
+	case Full, C:
+		items = r.every
+	case A:
+		items = sorted(r.once)
+	}
+	return append(parts, part{kind: partSources, run: r.label, items: items})
+}
+
+// shared lays out two runs so that what they have in common stands first and
+// once: models are asked about the difference, and caches match beginnings.
+func (m *material) shared() []part {
+	a, b := m.runs[0].once, m.runs[1].once
+	both, onlyA, onlyB := split(a, b)
+	parts := []part{{
+		kind: partComparison,
+		text: fmt.Sprintf("Of %d functions, run %s called %d and run %s %d: %d in both, %d only in %s, %d only in %s.",
+			len(both)+len(onlyA)+len(onlyB),
+			m.runs[0].label, len(a), m.runs[1].label, len(b),
+			len(both), len(onlyA), m.runs[0].label, len(onlyB), m.runs[1].label),
+	}}
+	parts = append(parts, part{kind: partSources, run: bothRuns, items: both})
+	for i, only := range [][]*item{onlyA, onlyB} {
+		parts = append(parts, m.notes(i)...)
+		parts = append(parts,
+			m.tree(i, Ordered),
+			part{kind: partSources, run: m.runs[i].label, only: true, items: only})
+	}
+	return parts
+}
+
+func (m *material) notes(i int) []part {
+	if len(m.runs[i].notes) == 0 {
+		return nil
+	}
+	return []part{{kind: partNotes, run: m.runs[i].label, text: strings.Join(m.runs[i].notes, "\n")}}
+}
+
+func (m *material) tree(i int, v Variant) part {
+	r := &m.runs[i]
+	return part{kind: partTree, run: r.label, command: r.title, text: m.treeText(r, v)}
+}
+
+func (m *material) unionLabel() string {
+	if len(m.runs) == 2 {
+		return bothRuns
+	}
+	return ""
+}
+
+// union is the items of all runs, each once.
+func (m *material) union() []*item {
+	var all []*item
+	seen := map[*item]bool{}
+	for i := range m.runs {
+		for _, it := range m.runs[i].once {
+			if !seen[it] {
+				seen[it] = true
+				all = append(all, it)
+			}
+		}
+	}
+	return all
+}
+
+// split returns what is in both lists, in the order of the first, and what is
+// in one only.
+func split(a, b []*item) (both, onlyA, onlyB []*item) {
+	inA, inB := setOf(a), setOf(b)
+	for _, it := range a {
+		if inB[it] {
+			both = append(both, it)
+		} else {
+			onlyA = append(onlyA, it)
+		}
+	}
+	for _, it := range b {
+		if !inA[it] {
+			onlyB = append(onlyB, it)
+		}
+	}
+	return both, onlyA, onlyB
+}
+
+func setOf(items []*item) map[*item]bool {
+	set := make(map[*item]bool, len(items))
+	for _, it := range items {
+		set[it] = true
+	}
+	return set
+}
+
+// sorted orders items by function name, package path included.
+func sorted(items []*item) []*item {
+	items = slices.Clone(items)
+	slices.SortStableFunc(items, func(a, b *item) int {
+		if c := strings.Compare(a.key, b.key); c != 0 {
+			return c
+		}
+		return strings.Compare(a.position, b.position)
+	})
+	return items
+}
