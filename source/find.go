@@ -42,7 +42,7 @@ func (r *Resolver) find(f Func) Text {
 			if fl == nil || pl.guess && sym.pkg == "main" && fl.pkgName != "main" {
 				continue
 			}
-			if h, ok := q.in(fl); ok {
+			if h, ok := r.match(q, fl); ok {
 				return r.text(q, fl, h, own, "")
 			}
 			stale = fl
@@ -60,7 +60,7 @@ func (r *Resolver) find(f Func) Text {
 			if fl == nil || fl == stale {
 				continue
 			}
-			h, ok := q.in(fl)
+			h, ok := r.match(q, fl)
 			if !ok {
 				continue
 			}
@@ -112,6 +112,12 @@ func generated(s symbol, name string) bool {
 	}
 	// The package's own init calls its init functions, which have numbers.
 	return last == "init" && len(s.decl) == 1 && s.initNo < 0 && len(s.tail) == 0
+}
+
+func (r *Resolver) match(q query, f *file) (hit, bool) {
+	q.newer = r.newer(f)
+	q.sure = !f.mutable || !q.newer && !r.built.IsZero()
+	return q.in(f)
 }
 
 func isSource(ext string) bool { return ext == ".go" || ext == ".s" }

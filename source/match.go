@@ -12,6 +12,9 @@ type query struct {
 	symbol string // the linker name whole, for //go:linkname
 	base   string // last element of the file's name in the binary
 	line   int
+	// What is known of the file's age: sure, it is what was compiled; newer,
+	// it was changed since. Neither when the binary's age is not known.
+	sure, newer bool
 }
 
 // hit is a declaration or a part of one.
@@ -136,7 +139,7 @@ func (q query) closureIn(f *file) (hit, bool) {
 		if p != nil && (q.line == 0 || p.inside(f, q)) {
 			return q.partHit(f, p, false), true
 		}
-		if q.line > 0 && q.fits(f, d) {
+		if q.line > 0 && q.fits(f, d) && (q.sure || p == nil && !q.newer) {
 			// No literal begins at this line of the right function: the
 			// compiler made a closure of something else, such as a generic
 			// function used as a value.

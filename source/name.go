@@ -1,6 +1,7 @@
 package source
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,7 +28,7 @@ func Canonical(name string) string {
 	case s.initialiser:
 		return s.pkg + ".init"
 	}
-	return s.pkg + "." + strings.Join(s.decl, ".")
+	return s.pkg + "." + s.declName()
 }
 
 // symbol is a linker name taken apart.
@@ -54,13 +55,12 @@ func parseSymbol(name string) symbol {
 	s.pkg = pkg
 
 	cut := 1 // the first segment is a name whatever it looks like
-	if strings.HasPrefix(segs[0], "(") {
-		cut = 2
+	if strings.HasPrefix(segs[0], "(") && len(segs) > 1 && !strings.HasPrefix(segs[1], "-") {
+		cut = 2 // and so is that of a method
 	}
 	for cut < len(segs) && !isClosureSegment(segs[cut]) {
 		cut++
 	}
-	cut = min(cut, len(segs))
 	s.decl, s.tail = segs[:cut:cut], segs[cut:]
 
 	switch {
@@ -97,42 +97,55 @@ func splitPackage(name string) (pkg, rest string, ok bool) {
 	return name[:dot], name[dot+1:], true
 }
 
-// segments splits at dots and before dashes, leaving out type arguments.
-// Those may hold anything: dots, brackets, struct tags with quotes.
+// segments splits a name without its package at dots, and before the dash of a
+// closure suffix. Type arguments are left out.
 func segments(s string) []string {
+	s = dropTypeArgs(s)
 	var segs []string
-	var cur strings.Builder
-	square, round := 0, 0
+	start, round := 0, 0
 	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if square > 0 && (c == '"' || c == '`') {
-			i = skipQuoted(s, i)
-			continue
-		}
-		switch {
-		case c == '[':
-			square++
-		case square > 0:
-			if c == ']' {
-				square--
+		switch c := s[i]; {
+		case c == '(':
+			round++
+		case c == ')' && round > 0:
+			round--
+		case round > 0:
+		case c == '.':
+			segs = append(segs, s[start:i])
+			start = i + 1
+		case c == '-' && i > start:
+			// A dash that begins nothing known is a part of the name.
+			suffixes, _, _ := strings.Cut(s[i+1:], ".")
+			if !slices.ContainsFunc(strings.Split(suffixes, "-"), notDashSuffix) {
+				segs = append(segs, s[start:i])
+				start = i
 			}
-		case c == '.' && round == 0:
-			segs = append(segs, cur.String())
-			cur.Reset()
-		case c == '-' && round == 0 && cur.Len() > 0:
-			segs = append(segs, cur.String())
-			cur.Reset()
-			cur.WriteByte(c)
-		default:
-			if c == '(' {
-				round++
-			} else if c == ')' && round > 0 {
-				round--
-			}
-			cur.WriteByte(c)
 		}
 	}
-	return append(segs, cur.String())
+	return append(segs, s[start:])
+}
+
+// dropTypeArgs leaves out what stands in square brackets, which may be
+// anything: dots, more brackets, struct tags with quotes.
+func dropTypeArgs(s string) string {
+	if !strings.Contains(s, "[") {
+		return s
+	}
+	var b strings.Builder
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '[':
+			depth++
+		case depth == 0:
+			b.WriteByte(c)
+		case c == ']':
+			depth--
+		case c == '"' || c == '`':
+			i = skipQuoted(s, i)
+		}
+	}
+	return b.String()
 }
 
 // skipQuoted returns the index of the quote that closes the one at s[i], or
@@ -164,6 +177,8 @@ func isClosureSegment(seg string) bool {
 	}
 	return false
 }
+
+func notDashSuffix(s string) bool { return !isClosureSegment("-" + s) }
 
 func isNumber(s string) bool {
 	for i := 0; i < len(s); i++ {

@@ -21,6 +21,7 @@ type places struct {
 	modules []Module // main first, then dependencies
 	goroots []goroot // the best match for GoVersion first
 	goMod   map[string]moduleDir
+	work    map[string]string // directories of a workspace's modules, by path
 }
 
 // goroot is a Go distribution on this machine.
@@ -42,6 +43,7 @@ func newPlaces(c Config) *places {
 	}
 	p.modules = append(p.modules, c.Deps...)
 	p.mainDir = p.findMain()
+	p.work = p.workspace()
 	p.findGoroots()
 	return p
 }
@@ -71,6 +73,44 @@ func (p *places) findMain() string {
 		}
 	}
 	return ""
+}
+
+// workspace reads the go.work file that the go command would use, but for
+// $GOWORK, which was that of another moment.
+func (p *places) workspace() map[string]string {
+	start := orElse(p.mainDir, p.Dir)
+	if start == "" {
+		return nil
+	}
+	dir, err := filepath.Abs(start)
+	if err != nil {
+		return nil
+	}
+	for {
+		name := filepath.Join(dir, "go.work")
+		if data, _, err := readRegular("", name); err == nil {
+			w, err := modfile.ParseWork(name, data, nil)
+			if err != nil {
+				return nil
+			}
+			dirs := make(map[string]string)
+			for _, u := range w.Use {
+				use := filepath.FromSlash(u.Path)
+				if !filepath.IsAbs(use) {
+					use = filepath.Join(dir, use)
+				}
+				if m := p.moduleAbove(use); m.dir == filepath.Clean(use) {
+					dirs[m.path] = use
+				}
+			}
+			return dirs
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return nil
+		}
+		dir = up
+	}
 }
 
 // moduleAbove returns the nearest directory at dir or above with a go.mod.
@@ -209,13 +249,19 @@ func (p *places) cacheDir(m Module) string {
 	return filepath.Join(p.GOMODCACHE, filepath.FromSlash(ep)+"@"+ev)
 }
 
-// replaceDir is the target of a replace directive that names a directory.
+// replaceDir is the directory of a module that is worked on beside the main
+// one: the target of a replace directive or a part of the workspace.
 func (p *places) replaceDir(m Module) string {
 	switch {
-	case m.ReplacePath == "" || m.ReplaceVersion != "":
-		return m.Dir
 	case m.Dir != "":
 		return m.Dir
+	case m.ReplaceVersion != "":
+		return ""
+	case m.ReplacePath == "":
+		if m.Version == "" || m.Version == "(devel)" {
+			return p.work[m.Path]
+		}
+		return ""
 	case filepath.IsAbs(m.ReplacePath):
 		return m.ReplacePath
 	case p.mainDir != "":
