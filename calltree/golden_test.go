@@ -84,16 +84,18 @@ func split(text string) (comment string, sections []section) {
 //	graph, init     options of Build
 //	prune           by the baseline; prints how many nodes went, in text
 //	other           the tree of the other trace instead
+//	merge           both as one
 //	focus=PATTERN   narrow; prints the error if there is one
 //	depth=N max=N   what to show
 //	bare            without counts and positions
 //	ids color       with these
+//	limit=N         of Build; prints its error if there is one
 func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 	t.Helper()
 	var o calltree.Options
 	view := calltree.View{Counts: true, Positions: true, Command: "tracerag tree 7f3a"}
 	source := "trace"
-	prune := false
+	prune, merge := false, false
 	focus := ""
 	args := strings.Fields(words)
 	for _, arg := range args[:len(args)-1] {
@@ -110,6 +112,8 @@ func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 			prune = true
 		case "other":
 			source = "other"
+		case "merge":
+			merge = true
 		case "focus":
 			focus = value
 		case "depth":
@@ -139,6 +143,9 @@ func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 		}
 	}
 	tree := build(source)
+	if merge {
+		tree = calltree.Merge(tree, build("other"))
+	}
 	var out bytes.Buffer
 	if prune {
 		fmt.Fprintf(&out, "removed %d\n", tree.Prune(build("baseline")))
@@ -247,8 +254,8 @@ func parseTrace(t testing.TB, text string) *trace.Trace {
 			case w == "in":
 				i++
 				root.Go.Func = words[i]
-				_, root.Go.File, _ = strings.Cut("/src/"+words[i], "/src/")
-				root.Go.File = "/src/" + strings.Split(root.Go.File, ".")[0] + ".go"
+				pkg, _, _ := strings.Cut(words[i], ".")
+				root.Go.File = "/src/" + pkg + "/" + pkg + ".go"
 				creator = words[i]
 			case w == "by":
 				i++
