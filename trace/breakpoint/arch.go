@@ -1,0 +1,5 @@
+package breakpoint
+
+import "runtime"
+
+const hostArch = runtime.GOARCH

@@ -1,0 +1,327 @@
+// Package breakpoint is the portable recorder: it runs a program under delve
+// with a breakpoint at the beginning of every recorded function, and reads the
+// stack at each stop.
+//
+// A stop costs two switches between the program and the debugger, tens to
+// hundreds of microseconds, where a call costs one nanosecond. So a function's
+// breakpoint is lifted after a number of stops (Options.MaxHits), and after a
+// number of stops in all (Options.MaxStops) each function is let go at its next
+// one. What was lifted is marked: its counts are floors, and callers that came
+// later are missing unless they stand on a stack.
+//
+// Where the breakpoints stand. A function's breakpoint stands behind its stack
+// check, because a stack that grows runs the check twice. A call that was
+// inlined has a breakpoint at the lowest address of its body; the compiler
+// moves such code about, so its counts are approximate.
+//
+// The stack is read by frame pointers, which all Go code on amd64 and arm64
+// keeps, and laid out in logical frames by the inline trees of the pclntab: no
+// DWARF is needed, and a stripped binary records as well as any.
+package breakpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-delve/delve/pkg/proc"
+
+	"tracerag/trace"
+	"tracerag/trace/target"
+)
+
+// Defaults of Options.
+const (
+	DefaultMaxHits  = 200
+	DefaultMaxStops = 20_000
+	// maxInlinedPoints bounds the breakpoints of a program for whose inlined
+	// calls breakpoints are set, too: delve looks at every one at every stop.
+	maxInlinedPoints = 20_000
+)
+
+// Options of a recording.
+type Options struct {
+	MaxHits   int                              // stops of a function before its breakpoints are lifted; 0: DefaultMaxHits
+	MaxStops  int                              // stops in all before every function's limit becomes 1; 0: DefaultMaxStops
+	NoInlined bool                             // leave inlined calls alone
+	Started   func(pid int)                    // called when the program is about to run; may be nil
+	Progress  func(stops int, d string)        // called now and then while setting up and running; may be nil
+	Warn      func(format string, args ...any) // something the user should know; may be nil
+}
+
+func (o *Options) defaults() {
+	if o.MaxHits <= 0 {
+		o.MaxHits = DefaultMaxHits
+	}
+	if o.MaxStops <= 0 {
+		o.MaxStops = DefaultMaxStops
+	}
+	if o.Progress == nil {
+		o.Progress = func(int, string) {}
+	}
+	if o.Warn == nil {
+		o.Warn = func(string, ...any) {}
+	}
+}
+
+// Record runs the target to its end and returns its trace. The target has our
+// standard input, output and error, and the terminal if we have one. However
+// it ends, the trace of what was seen is returned; an error means that it was
+// not started.
+func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, error) {
+	o.defaults()
+	if err := supported(t.Binary); err != nil {
+		return nil, err
+	}
+	unpin := pin()
+	defer unpin()
+	grp, err := launch(t)
+	if err != nil {
+		return nil, launchError(t, err)
+	}
+	tgt := grp.Selected
+	pid := tgt.Pid()
+	restoreAffinity(pid)
+
+	r := newRecording(t, tgt, o)
+	if err := r.arm(ctx); err != nil {
+		_ = grp.Detach(true)
+		return nil, fmt.Errorf("%s: setting breakpoints: %w", t.Path, err)
+	}
+	takeBack := target.HandOver(pid)
+	defer takeBack()
+	if o.Started != nil {
+		o.Started(pid)
+	}
+	r.tr.Start = time.Now().UTC().Round(0)
+	exit, err := r.run(grp)
+	r.tr.Duration = time.Since(r.tr.Start)
+	if err != nil {
+		// The debugger lost its way. The program must not suffer for it: let
+		// it go on alone, and keep what was seen.
+		o.Warn("the debugger failed (%v); the program goes on without it", err)
+		r.tr.Losses = append(r.tr.Losses, trace.Loss{Kind: trace.LossTruncated, Detail: err.Error()})
+		exit = letGo(grp, pid)
+		r.tr.Duration = time.Since(r.tr.Start)
+	}
+	r.tr.Exit = exit
+	return r.finish(), nil
+}
+
+// launchError explains the usual reasons for which a program cannot be started
+// under a debugger.
+func launchError(t *target.Target, err error) error {
+	switch {
+	case errors.Is(err, syscall.EPERM):
+		return fmt.Errorf("%s: starting it under ptrace is not permitted here: %w\nin a container allow it with --cap-add=SYS_PTRACE or a seccomp profile that has ptrace; with Yama, /proc/sys/kernel/yama/ptrace_scope must be below 3", t.Path, err)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%s: %w\nis it executable? chmod +x %s", t.Path, err, t.Path)
+	}
+	return fmt.Errorf("%s: starting it under the debugger: %w", t.Path, err)
+}
+
+// recording is one run in progress.
+type recording struct {
+	o     Options
+	t     *target.Target
+	tgt   *proc.Target
+	slide uint64 // what a position-independent program's addresses are off by
+
+	tr     *trace.Trace
+	b      *trace.Builder
+	points map[uint64]*point // by link-time address
+	funcs  []*watched        // functions that have breakpoints
+	stops  int
+	stack  stackReader
+	frames map[uint64][]frame // logical frames of a pc, innermost first
+	ids    map[string]trace.FuncID
+	goids  map[int64]bool
+	gos    map[uint64]trace.GoStmt // by pc of the go statement
+	cut    int64                   // stacks that were too deep to read whole
+	approx map[trace.NodeID]bool   // nodes that an inlined call's breakpoint counted
+}
+
+// watched is a function that has breakpoints, at its entry, in its inlined
+// copies, or both.
+type watched struct {
+	name   string
+	line   int
+	addrs  []uint64
+	hits   int
+	lifted bool
+}
+
+// point is a breakpoint: the activations that begin at its address, outermost
+// first. There are several when a body was inlined at the very beginning of
+// another one.
+type point struct {
+	begins []activation
+	sp     int64 // distance from the stack pointer to the return address there
+	set    bool
+}
+
+// activation is a call that begins at a point.
+type activation struct {
+	fn     *watched
+	frames []frame // within the physical function, innermost first
+	inline bool
+}
+
+func newRecording(t *target.Target, tgt *proc.Target, o Options) *recording {
+	r := &recording{
+		o: o, t: t, tgt: tgt, tr: t.NewTrace("breakpoint"), points: map[uint64]*point{},
+		frames: map[uint64][]frame{}, ids: map[string]trace.FuncID{}, goids: map[int64]bool{},
+		gos: map[uint64]trace.GoStmt{}, approx: map[trace.NodeID]bool{},
+	}
+	r.b = trace.NewBuilder(r.tr)
+	if imgs := tgt.BinInfo().Images; len(imgs) > 0 {
+		r.slide = imgs[0].StaticBase
+	}
+	return r
+}
+
+// run lets the target run from stop to stop until it ends.
+func (r *recording) run(grp *proc.TargetGroup) (trace.Exit, error) {
+	for {
+		err := grp.Continue()
+		var ended proc.ErrProcessExited
+		switch {
+		case errors.As(err, &ended):
+			if ended.Status < 0 {
+				return trace.Exit{Code: 128 - ended.Status, Signal: signalName(-ended.Status)}, nil
+			}
+			return trace.Exit{Code: ended.Status}, nil
+		case err != nil:
+			return trace.Exit{}, err
+		}
+		threads := r.tgt.ThreadList()
+		slices.SortFunc(threads, func(a, b proc.Thread) int { return a.ThreadID() - b.ThreadID() })
+		for _, th := range threads {
+			bp := th.Breakpoint()
+			if bp == nil || bp.Breakpoint == nil {
+				continue
+			}
+			if p := r.points[bp.Addr-r.slide]; p != nil {
+				if err := r.stop(th, bp.Addr, p); err != nil {
+					return trace.Exit{}, err
+				}
+			}
+		}
+	}
+}
+
+// stop records the calls that begin at a breakpoint.
+func (r *recording) stop(th proc.Thread, addr uint64, p *point) error {
+	r.stops++
+	if r.stops%64 == 0 {
+		r.o.Progress(r.stops, "")
+	}
+	regs, err := th.Registers()
+	if err != nil {
+		return fmt.Errorf("registers of thread %d: %w", th.ThreadID(), err)
+	}
+	s := r.readStack(th.ProcessMemory(), regs, p)
+	if s.cut {
+		r.cut++
+	}
+	g := r.goroutine(th, regs)
+	if g.id != 0 {
+		r.goids[g.id] = true
+	}
+	for _, a := range p.begins {
+		if a.fn.lifted {
+			continue
+		}
+		if root, stack := r.place(a, s.pcs, g); len(stack) > 0 {
+			id := r.b.Call(root, stack, 1)
+			if a.inline {
+				r.approx[id] = true
+			}
+		}
+		a.fn.hits++
+		if a.fn.hits >= r.o.MaxHits || r.stops >= r.o.MaxStops {
+			if err := r.lift(a.fn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lift takes away the breakpoints of a function, but for those at which
+// another function that is still watched begins.
+func (r *recording) lift(fn *watched) error {
+	fn.lifted = true
+	for _, addr := range fn.addrs {
+		p := r.points[addr]
+		if !p.set || slices.ContainsFunc(p.begins, func(a activation) bool { return !a.fn.lifted }) {
+			continue
+		}
+		p.set = false
+		if err := r.tgt.ClearBreakpoint(addr + r.slide); err != nil {
+			return fmt.Errorf("lifting the breakpoint of %s: %w", fn.name, err)
+		}
+	}
+	return nil
+}
+
+// finish marks what was not seen and completes the trace.
+func (r *recording) finish() *trace.Trace {
+	lifted := map[string]int{}
+	for _, fn := range r.funcs {
+		if fn.lifted {
+			lifted[fn.name] = fn.hits
+			r.tr.Losses = append(r.tr.Losses, trace.Loss{Kind: trace.LossFloor, Function: fn.name, Count: int64(fn.hits)})
+		}
+	}
+	for i := range r.tr.Nodes {
+		n := &r.tr.Nodes[i]
+		if _, ok := lifted[r.tr.Functions[n.Func].Name]; ok {
+			n.Marks |= trace.Floor
+		}
+		if r.approx[trace.NodeID(i)] {
+			n.Marks |= trace.Approximate
+		}
+	}
+	if r.cut > 0 {
+		r.tr.Losses = append(r.tr.Losses, trace.Loss{Kind: trace.LossTruncated, Count: r.cut,
+			Detail: fmt.Sprintf("stacks deeper than %d frames, whose outermost callers are missing", maxFrames)})
+	}
+	slices.SortStableFunc(r.tr.Losses, func(a, b trace.Loss) int {
+		if a.Kind != b.Kind {
+			return strings.Compare(string(a.Kind), string(b.Kind))
+		}
+		return strings.Compare(a.Function, b.Function)
+	})
+	r.tr.Goroutines = int64(len(r.goids))
+	r.b.AttachGoroutines()
+	return r.b.Finish()
+}
+
+// letGo detaches from a target that the debugger cannot follow, and waits for
+// its end.
+func letGo(grp *proc.TargetGroup, pid int) trace.Exit {
+	if err := grp.Detach(false); err != nil {
+		return trace.Exit{Code: -1}
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return trace.Exit{Code: -1}
+	}
+	state, err := p.Wait()
+	if err != nil {
+		return trace.Exit{Code: -1}
+	}
+	if ws, ok := state.Sys().(interface {
+		Signaled() bool
+		Signal() syscall.Signal
+	}); ok && ws.Signaled() {
+		return trace.Exit{Code: 128 + int(ws.Signal()), Signal: signalName(int(ws.Signal()))}
+	}
+	return trace.Exit{Code: state.ExitCode()}
+}

@@ -1,0 +1,37 @@
+package breakpoint
+
+import (
+	"fmt"
+
+	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/pkg/proc/gdbserial"
+	"golang.org/x/sys/unix"
+
+	"tracerag/trace/binary"
+	"tracerag/trace/target"
+)
+
+func supported(f *binary.File) error {
+	if f.GOOS != "darwin" || f.GOARCH != hostArch {
+		return fmt.Errorf("%s is a program for %s/%s: build it for darwin/%s to run it here", f.Path, f.GOOS, f.GOARCH, hostArch)
+	}
+	return nil
+}
+
+// launch starts the target under the system's debugserver: macOS lets no other
+// process control one without a signature.
+func launch(t *target.Target) (*proc.TargetGroup, error) {
+	args := append([]string{t.Path}, t.Args[1:]...)
+	return gdbserial.LLDBLaunch(args, t.Dir, proc.LaunchForeground, nil, "", [3]string{})
+}
+
+func signalName(n int) string {
+	if name := unix.SignalName(unix.Signal(n)); name != "" {
+		return name
+	}
+	return fmt.Sprintf("signal %d", n)
+}
+
+func pin() (unpin func()) { return func() {} }
+
+func restoreAffinity(int) {}

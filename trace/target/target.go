@@ -1,0 +1,115 @@
+// Package target is the program that is to be recorded, as every recorder
+// needs it: the executable found and read, the packages chosen, the terminal
+// and the signals handed over, and the facts of the program for its trace.
+package target
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tracerag/trace"
+	"tracerag/trace/binary"
+)
+
+// Target is a program with its arguments, not yet started.
+type Target struct {
+	Path    string   // of the executable
+	Args    []string // argv as the user typed it
+	Dir     string   // working directory
+	Binary  *binary.File
+	ModTime time.Time // of the executable
+
+	Include, Exclude []string // package patterns as given
+	sel              *selection
+}
+
+// Find looks the command's program up as a shell would, reads it, and chooses
+// the packages to record: include patterns (none: everything outside the
+// standard library) less exclude patterns.
+func Find(args []string, dir string, include, exclude []string) (*Target, error) {
+	if len(args) == 0 {
+		return nil, errors.New("no program given")
+	}
+	path, err := lookPath(args[0], dir)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	bin, err := binary.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	t := &Target{Path: path, Args: args, Dir: dir, Binary: bin, ModTime: info.ModTime(), Include: include, Exclude: exclude}
+	if t.sel, err = newSelection(bin, dir, include, exclude); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func lookPath(name, dir string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) || strings.ContainsRune(name, '/') {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return "", err
+		}
+		if info.IsDir() {
+			return "", fmt.Errorf("%s is a directory, not a program: build it first (go build -o app %s) and give the program", name, name)
+		}
+		return path, nil
+	}
+	path, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrNotFound) {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return "", fmt.Errorf("%s is not in PATH; to run the one in this directory write ./%s", name, name)
+		}
+		return "", fmt.Errorf("%s is not in PATH", name)
+	}
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+// Records reports whether calls of functions in the package with this import
+// path are recorded.
+func (t *Target) Records(pkg string) bool { return t.sel.matches(pkg) }
+
+// NewTrace returns a trace with all that is known before the program starts.
+func (t *Target) NewTrace(recorder string) *trace.Trace {
+	f := t.Binary
+	tr := &trace.Trace{
+		Recorder: recorder, Command: t.Args, Dir: t.Dir, Include: t.Include, Exclude: t.Exclude,
+		Program: trace.Program{
+			Path: t.Path, BuildID: f.BuildID, ModTime: t.ModTime.UTC(), GoVersion: f.GoVersion, GOOS: f.GOOS, GOARCH: f.GOARCH,
+			MainPath: f.MainPath, Main: module(f.MainModule),
+		},
+	}
+	for _, m := range f.Deps {
+		tr.Program.Deps = append(tr.Program.Deps, module(m))
+	}
+	for _, s := range f.Settings {
+		tr.Program.Settings = append(tr.Program.Settings, trace.Setting{Key: s.Key, Value: s.Value})
+	}
+	return tr
+}
+
+func module(m binary.Module) trace.Module {
+	out := trace.Module{Path: m.Path, Version: m.Version, Sum: m.Sum}
+	if m.Replace != nil {
+		r := module(*m.Replace)
+		out.Replace = &r
+	}
+	return out
+}
