@@ -7,7 +7,9 @@
 // breakpoint is lifted after a number of stops (Options.MaxHits), and after a
 // number of stops in all (Options.MaxStops) each function is let go at its next
 // one. What was lifted is marked: its counts are floors, and callers that came
-// later are missing unless they stand on a stack.
+// later are missing unless they stand on a stack. While packages are initialised
+// the limit is a low one, and when main.main begins every function is watched
+// anew.
 //
 // Where the breakpoints stand. A function's breakpoint stands behind its stack
 // check, because a stack that grows runs the check twice. A call that was
@@ -38,7 +40,10 @@ import (
 // Defaults of Options.
 const (
 	DefaultMaxHits  = 200
-	DefaultMaxStops = 20_000
+	DefaultMaxStops = 10_000
+	// initHits is the limit while packages are initialised: large tables of
+	// registrations would use up every stop, and the tree leaves them out.
+	initHits = 3
 	// maxInlinedPoints bounds the breakpoints of a program for whose inlined
 	// calls breakpoints are set, too: delve looks at every one at every stop.
 	maxInlinedPoints = 20_000
@@ -136,6 +141,8 @@ type recording struct {
 	b      *trace.Builder
 	points map[uint64]*point // by link-time address
 	funcs  []*watched        // functions that have breakpoints
+	main   uint64            // address of main.main's breakpoint
+	begun  bool              // main.main has begun
 	stops  int
 	stack  stackReader
 	frames map[uint64][]frame // logical frames of a pc, innermost first
@@ -150,10 +157,10 @@ type recording struct {
 // copies, or both.
 type watched struct {
 	name   string
-	line   int
 	addrs  []uint64
 	hits   int
 	lifted bool
+	floor  [2]bool // given up during package initialisation, and after it
 }
 
 // point is a breakpoint: the activations that begin at its address, outermost
@@ -229,6 +236,11 @@ func (r *recording) stop(th proc.Thread, addr uint64, p *point) error {
 	if s.cut {
 		r.cut++
 	}
+	if addr-r.slide == r.main && !r.begun {
+		if err := r.begin(); err != nil {
+			return err
+		}
+	}
 	g := r.goroutine(th, regs)
 	if g.id != 0 {
 		r.goids[g.id] = true
@@ -244,7 +256,7 @@ func (r *recording) stop(th proc.Thread, addr uint64, p *point) error {
 			}
 		}
 		a.fn.hits++
-		if a.fn.hits >= r.o.MaxHits || r.stops >= r.o.MaxStops {
+		if a.fn.hits >= r.limit() {
 			if err := r.lift(a.fn); err != nil {
 				return err
 			}
@@ -253,10 +265,56 @@ func (r *recording) stop(th proc.Thread, addr uint64, p *point) error {
 	return nil
 }
 
+// limit is the number of stops after which a function is let go.
+func (r *recording) limit() int {
+	switch {
+	case !r.begun:
+		return min(initHits, r.o.MaxHits)
+	case r.stops >= r.o.MaxStops:
+		return 1
+	}
+	return r.o.MaxHits
+}
+
+// begin starts over when main.main begins: what was given up during package
+// initialisation is watched again.
+func (r *recording) begin() error {
+	r.begun, r.stops = true, 0
+	for _, fn := range r.funcs {
+		fn.hits = 0
+		if !fn.lifted {
+			continue
+		}
+		fn.lifted = false
+		for _, addr := range fn.addrs {
+			if p := r.points[addr]; !p.set {
+				if err := r.set(addr); err != nil {
+					return fmt.Errorf("watching %s again: %w", fn.name, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// set sets the breakpoint of a point.
+func (r *recording) set(addr uint64) error {
+	if _, err := r.tgt.SetBreakpoint(0, addr+r.slide, proc.UserBreakpoint, nil); err != nil {
+		return err
+	}
+	r.points[addr].set = true
+	return nil
+}
+
 // lift takes away the breakpoints of a function, but for those at which
 // another function that is still watched begins.
 func (r *recording) lift(fn *watched) error {
 	fn.lifted = true
+	phase := 0
+	if r.begun {
+		phase = 1
+	}
+	fn.floor[phase] = true
 	for _, addr := range fn.addrs {
 		p := r.points[addr]
 		if !p.set || slices.ContainsFunc(p.begins, func(a activation) bool { return !a.fn.lifted }) {
@@ -272,16 +330,19 @@ func (r *recording) lift(fn *watched) error {
 
 // finish marks what was not seen and completes the trace.
 func (r *recording) finish() *trace.Trace {
-	lifted := map[string]int{}
+	floors := map[string][2]bool{}
 	for _, fn := range r.funcs {
-		if fn.lifted {
-			lifted[fn.name] = fn.hits
+		floors[fn.name] = fn.floor
+		if fn.floor[1] {
 			r.tr.Losses = append(r.tr.Losses, trace.Loss{Kind: trace.LossFloor, Function: fn.name, Count: int64(fn.hits)})
 		}
 	}
+	inInit := make([]bool, len(r.tr.Nodes))
 	for i := range r.tr.Nodes {
 		n := &r.tr.Nodes[i]
-		if _, ok := lifted[r.tr.Functions[n.Func].Name]; ok {
+		inInit[i] = n.Root == trace.RootInit || n.Parent != trace.NoNode && inInit[n.Parent]
+		f := floors[r.tr.Functions[n.Func].Name]
+		if inInit[i] && f[0] || !inInit[i] && f[1] {
 			n.Marks |= trace.Floor
 		}
 		if r.approx[trace.NodeID(i)] {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-delve/delve/pkg/proc"
-
 	"tracerag/trace"
 	"tracerag/trace/binary"
 )
@@ -27,10 +25,9 @@ func (r *recording) arm(ctx context.Context) error {
 			}
 			r.o.Progress(0, fmt.Sprintf("setting breakpoints: %d of %d", i, len(addrs)))
 		}
-		if _, err := r.tgt.SetBreakpoint(0, a+r.slide, proc.UserBreakpoint, nil); err != nil {
+		if err := r.set(a); err != nil {
 			return fmt.Errorf("%#x: %w", a, err)
 		}
-		r.points[a].set = true
 	}
 	return nil
 }
@@ -42,7 +39,7 @@ func (r *recording) plan() {
 		key := fmt.Sprintf("%s:%d", name, line)
 		fn := byKey[key]
 		if fn == nil {
-			fn = &watched{name: name, line: line}
+			fn = &watched{name: name}
 			byKey[key] = fn
 			r.funcs = append(r.funcs, fn)
 		}
@@ -69,6 +66,9 @@ func (r *recording) plan() {
 			continue
 		}
 		addr := afterStackCheck(bin.GOARCH, code.read(fn), fn.Entry)
+		if fn.Name == "main.main" {
+			r.main = addr
+		}
 		p := at(addr, bin.StackDepth(addr))
 		p.begins = append(p.begins, activation{fn: watch(fn.Name, fn.StartLine, addr), frames: r.own(fn)})
 	}
