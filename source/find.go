@@ -33,46 +33,22 @@ func (r *Resolver) find(f Func) Text {
 	}
 	own := r.places.ownerOf(name, pkg)
 	q := query{sym: sym, base: path.Base(name), line: f.StartLine, symbol: f.Name}
-	ext := path.Ext(name)
-	var stale *file // a file that is there, without the function
 	candidates := r.places.candidates(own, name)
-	if isSource(ext) {
-		for _, pl := range candidates {
-			fl := r.load(pl)
-			if fl == nil || pl.guess && sym.pkg == "main" && fl.pkgName != "main" {
-				continue
-			}
-			if h, ok := r.match(q, fl); ok {
-				return r.text(q, fl, h, own, "")
-			}
-			stale = fl
-			break
+	stale, t, ok := r.inNamedFile(q, candidates, path.Ext(name))
+	if !ok {
+		t, ok = r.inDirectory(q, candidates, stale, name)
+	}
+	if !ok && stale == nil && (isAbsolute(name) || own.kind == unknownOwner) {
+		last := r.places.bySuffix(name)
+		if _, t, ok = r.inNamedFile(q, last, path.Ext(name)); !ok {
+			t, ok = r.inDirectory(q, last, nil, name)
 		}
 	}
-	// Not in that file: moved to another one, or the name is that of a
-	// grammar or template that the Go file was made from.
-	for _, pl := range candidates {
-		if pl.guess || stale != nil && filepath.Dir(pl.path) != filepath.Dir(stale.path) {
-			continue
-		}
-		for _, sib := range r.siblings(pl, ext) {
-			fl := r.load(sib)
-			if fl == nil || fl == stale {
-				continue
-			}
-			h, ok := r.match(q, fl)
-			if !ok {
-				continue
-			}
-			moved := ""
-			if h.base(fl) != q.base {
-				moved = path.Base(name)
-			}
-			return r.text(q, fl, h, own, moved)
-		}
+	if ok {
+		return t
 	}
 
-	t := Text{Kind: Missing, Decl: sym.declName(), Display: own.display()}
+	t = Text{Kind: Missing, Decl: sym.declName(), Display: own.display()}
 	if stale == nil {
 		t.Warning = r.places.missing(own, name)
 		return t
@@ -92,6 +68,56 @@ func (r *Resolver) find(f Func) Text {
 		t.Warning += ", which does not parse"
 	}
 	return t
+}
+
+// inNamedFile looks in the file that the binary names, at the first place that
+// has it. When the function is not in it, that file is returned.
+func (r *Resolver) inNamedFile(q query, candidates []place, ext string) (stale *file, t Text, ok bool) {
+	if !isSource(ext) {
+		return nil, Text{}, false
+	}
+	for _, pl := range candidates {
+		f := r.load(pl)
+		if f == nil {
+			continue
+		}
+		h, ok := r.match(q, f)
+		if pl.guess && (!ok || h.moved || q.sym.pkg == "main" && len(q.sym.decl) == 1 && f.pkgName != "main") {
+			continue // some other file of that name
+		}
+		if ok {
+			return nil, r.text(q, f, h, ""), true
+		}
+		return f, Text{}, false
+	}
+	return nil, Text{}, false
+}
+
+// inDirectory looks in the other files of the package: the function was moved,
+// or the name is that of a grammar or template that a Go file was made from.
+func (r *Resolver) inDirectory(q query, candidates []place, stale *file, name string) (Text, bool) {
+	ext := path.Ext(name)
+	for _, pl := range candidates {
+		if pl.guess || stale != nil && filepath.Dir(pl.path) != filepath.Dir(stale.path) {
+			continue
+		}
+		for _, sib := range r.siblings(pl, ext) {
+			f := r.load(sib)
+			if f == nil || f == stale {
+				continue
+			}
+			h, ok := r.match(q, f)
+			if !ok {
+				continue
+			}
+			movedFrom := ""
+			if isSource(ext) && h.base(f) != q.base {
+				movedFrom = path.Base(name)
+			}
+			return r.text(q, f, h, movedFrom), true
+		}
+	}
+	return Text{}, false
 }
 
 // generated reports whether a function was made by the compiler, the go
@@ -169,9 +195,9 @@ const grain = 2 * time.Second
 
 // text makes the Text of a hit. movedFrom is the file where the function was,
 // when this is another one.
-func (r *Resolver) text(q query, f *file, h hit, own owner, movedFrom string) Text {
+func (r *Resolver) text(q query, f *file, h hit, movedFrom string) Text {
 	if h.wrapper {
-		return Text{Kind: Generated, Decl: h.decl.name(), Parent: r.parent(q, f, h.decl, own)}
+		return Text{Kind: Generated, Decl: h.decl.name(), Parent: q.parent(f, h.decl)}
 	}
 	t := Text{
 		Kind:     Declared,
@@ -193,7 +219,7 @@ func (r *Resolver) text(q query, f *file, h hit, own owner, movedFrom string) Te
 		t.Kind = Assembly
 	case h.part != nil || h.decl.variable && (q.sym.initialiser || len(q.sym.tail) > 0):
 		t.Kind = Closure
-		t.Parent = r.parent(q, f, h.decl, own)
+		t.Parent = q.parent(f, h.decl)
 	}
 
 	name := t.Decl
@@ -229,7 +255,7 @@ func (r *Resolver) exists(pl place) bool {
 // closure's own name agrees with it, that has the package and the number of an
 // init function; a literal of an inlined function is named after the function
 // that it was copied into, which may be in another package.
-func (r *Resolver) parent(q query, f *file, d *decl, own owner) string {
+func (q query) parent(f *file, d *decl) string {
 	name := d.names[0]
 	if name == "_" {
 		return "" // has no linker name
@@ -244,11 +270,12 @@ func (r *Resolver) parent(q query, f *file, d *decl, own owner) string {
 		}
 		return q.sym.pkg + "." + name
 	}
-	return r.symbolPackage(q, f, own) + "." + name
+	return q.symbolPackage(f) + "." + name
 }
 
 // symbolPackage is the package path of a file as linker names have it.
-func (r *Resolver) symbolPackage(q query, f *file, own owner) string {
+func (q query) symbolPackage(f *file) string {
+	own := f.owner
 	dir := path.Dir(own.rel)
 	switch own.kind {
 	case stdOwner:

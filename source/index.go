@@ -43,6 +43,12 @@ func (s span) at(f *file, base string, line int) bool {
 	return s.asLine == line && s.base(f) == base
 }
 
+// around reports whether base:line is one of the span's lines; an estimate
+// where //line directives follow each other inside.
+func (s span) around(f *file, base string, line int) bool {
+	return s.asLine <= line && line <= s.asLine+s.endLine-s.line && s.base(f) == base
+}
+
 func (s span) base(f *file) string {
 	if s.asFile != "" {
 		return s.asFile

@@ -25,6 +25,7 @@ type place struct {
 	mutable bool   // may have been edited since the build
 	note    string // a warning that goes with every text from here
 	guess   bool   // found by a part of its name only; note says so
+	owner   owner
 }
 
 // sibling is another file of the same directory.
@@ -47,11 +48,12 @@ func (p *places) candidates(o owner, name string) []place {
 			display: o.display(),
 			mutable: mutable,
 			note:    note,
+			owner:   o,
 		})
 	}
 	if file := filepath.FromSlash(name); filepath.IsAbs(file) && !p.inGoroot(file) {
 		_, cached := below(p.GOMODCACHE, file)
-		list = append(list, place{path: file, display: o.display(), mutable: !cached && o.kind != stdOwner})
+		list = append(list, place{path: file, display: o.display(), mutable: !cached && o.kind != stdOwner, owner: o})
 	}
 
 	switch o.kind {
@@ -76,21 +78,15 @@ func (p *places) candidates(o owner, name string) []place {
 		}
 		p.addRoots(o, add)
 	case depOwner:
+		// A vendor directory that is there is also what the go command
+		// builds from, unless told otherwise.
+		add(p.mainDir, path.Join("vendor", o.mod.Path, o.rel), true, "")
 		add(p.replaceDir(o.mod), o.rel, true, "")
-		if p.mainDir != "" && !o.mod.replacedByDir() {
-			// A vendor directory that is there is also what the go
-			// command builds from, unless told otherwise.
-			add(p.mainDir, path.Join("vendor", o.mod.Path, o.rel), true, "")
-		}
 		add(p.cacheDir(o.mod), o.rel, false, "")
 		p.addRoots(o, add)
-	default:
-		list = append(list, p.bySuffix(o)...)
 	}
 	return list
 }
-
-func (m Module) replacedByDir() bool { return m.ReplacePath != "" && m.ReplaceVersion == "" }
 
 // addRoots looks for a module's file in the directories that the user named.
 func (p *places) addRoots(o owner, add func(root, rel string, mutable bool, note string)) {
@@ -105,33 +101,40 @@ func (p *places) addRoots(o owner, add func(root, rel string, mutable bool, note
 	}
 }
 
-// bySuffix looks for a file whose module is not known: the end of its path, as
-// long as possible, below a directory that the user is in or named. That is a
-// guess, and says so.
-func (p *places) bySuffix(o owner) []place {
+// bySuffix looks for a file where neither its path nor its package says where
+// it is: the end of its path, as long as possible, below a directory that is
+// being worked in. Unless the whole relative name is there, that is a guess and
+// says so. It is the last resort for a binary from another machine, where the
+// copy of an inlined function's literal has the package of the copy.
+func (p *places) bySuffix(name string) []place {
+	roots := slices.Concat([]string{p.Dir, p.mainDir}, p.Roots)
+	for _, m := range p.modules[min(1, len(p.modules)):] {
+		roots = append(roots, p.replaceDir(m))
+	}
 	var list []place
-	rel := strings.TrimPrefix(o.rel, "/")
+	rel := strings.TrimPrefix(name, "/")
 	if isAbsolute(rel) {
 		rel = rel[len("C:/"):]
 	}
-	whole := rel == o.rel // a relative name, used as it is
+	whole := rel == name
 	// The package that "go build file.go" makes up.
 	rel, ok := strings.CutPrefix(rel, "command-line-arguments/")
 	whole = whole || ok
 	for more := filepath.IsLocal(filepath.FromSlash(rel)); more; {
-		for _, root := range slices.Concat([]string{p.Dir, p.mainDir}, p.Roots) {
+		for _, root := range roots {
 			if root == "" {
 				continue
 			}
 			pl := place{
 				path:    filepath.Join(root, filepath.FromSlash(rel)),
 				root:    root,
-				display: rel,
 				mutable: true,
 			}
+			pl.owner = p.ownerOfPath(filepath.ToSlash(pl.path))
+			pl.display = pl.owner.display()
 			if !whole {
 				pl.guess = true
-				pl.note = fmt.Sprintf("%s was taken for the file that the binary names %s, by the end of its path", rel, o.rel)
+				pl.note = fmt.Sprintf("%s was taken for the file that the binary names %s, by the end of its path", pl.display, name)
 			}
 			list = append(list, pl)
 		}

@@ -102,24 +102,16 @@ func (q query) declAliased(f *file) *decl {
 	return nil
 }
 
-// fits reports whether the declaration is where the binary says. The line may
-// be that of the first instruction rather than that of the func keyword. Below
-// a //line directive only the first line is known.
+// fits reports whether the declaration may be where the binary says. The line
+// may be that of the first instruction rather than that of the func keyword.
 func (q query) fits(f *file, d *decl) bool {
-	switch {
-	case q.line == 0:
-		return true
-	case d.at(f, q.base, q.line):
-		return true
-	case d.asFile != "" || d.asLine != d.line:
-		return false
-	}
-	return d.base(f) == q.base && d.line <= q.line && q.line <= d.endLine
+	// A //line directive inside the declaration gives its parts another file.
+	return q.line == 0 || d.around(f, q.base, q.line) || f.directed && d.base(f) != q.base
 }
 
 // closureIn finds a part of a declaration.
 func (q query) closureIn(f *file) (hit, bool) {
-	if p := q.partAt(f); p != nil {
+	if p := q.partAt(f, span.at); p != nil {
 		return q.partHit(f, p, false), true
 	}
 	if q.sym.initialiser {
@@ -136,7 +128,14 @@ func (q query) closureIn(f *file) (hit, bool) {
 			continue
 		}
 		p := q.numbered(f, d)
-		if p != nil && (q.line == 0 || p.inside(f, q)) {
+		if p == nil && q.line > 0 {
+			// The number is of no use in a copy; the line of the first
+			// instruction is below that of the func keyword.
+			if in := q.partAt(f, span.around); in != nil && &f.decls[in.decl] == d && f.depth(in) == q.depth() {
+				p = in
+			}
+		}
+		if p != nil && (q.line == 0 || p.around(f, q.base, q.line)) {
 			return q.partHit(f, p, false), true
 		}
 		if q.line > 0 && q.fits(f, d) && (q.sure || p == nil && !q.newer) {
@@ -152,11 +151,6 @@ func (q query) closureIn(f *file) (hit, bool) {
 	return hit{}, false
 }
 
-// inside reports whether the binary's line is one of the part's.
-func (p *part) inside(f *file, q query) bool {
-	return p.asFile == "" && p.asLine == p.line && p.base(f) == q.base && p.line <= q.line && q.line <= p.endLine
-}
-
 // partHit is the part itself, or the whole of the variable that it belongs to.
 func (q query) partHit(f *file, p *part, moved bool) hit {
 	d := &f.decls[p.decl]
@@ -166,26 +160,26 @@ func (q query) partHit(f *file, p *part, moved bool) hit {
 	return hit{span: p.span, decl: d, part: p, moved: moved}
 }
 
-// partAt returns the part that begins at the line. Of several on one line that
-// one is taken which has the closure's number, or else stands in a declaration
-// of its name.
-func (q query) partAt(f *file) *part {
+// partAt returns the part that is at the line, in the sense given. Of several
+// that one is taken which has the closure's number, or else is as deep as its
+// name says in a declaration of its name.
+func (q query) partAt(f *file, is func(s span, f *file, base string, line int) bool) *part {
 	var best *part
 	bestScore := 0
 	names := q.sym.declNames()
 	for i := range f.parts {
 		p := &f.parts[i]
-		if p.kind != q.kind() || !p.at(f, q.base, q.line) {
+		if p.kind != q.kind() || !is(p.span, f, q.base, q.line) {
 			continue
 		}
 		score := 1
 		d := &f.decls[p.decl]
 		if d.variable == q.sym.initialiser && (d.variable || slices.ContainsFunc(names, d.has)) {
-			score++
+			score = 2
 			if q.numbered(f, d) == p {
-				score++
+				score = 4
 			} else if q.depth() == f.depth(p) {
-				score++
+				score = 3
 			}
 		}
 		if score > bestScore {
@@ -220,7 +214,15 @@ func (f *file) depth(p *part) int {
 }
 
 // depth is that of the closure's name: "func1.2" is a literal in a literal.
-func (q query) depth() int { return len(q.sym.tail) - 1 }
+func (q query) depth() int {
+	n := -1
+	for i, seg := range q.sym.tail {
+		if i == len(q.sym.tail)-1 || !strings.HasPrefix(seg, "-range") {
+			n++
+		}
+	}
+	return n
+}
 
 // numbered walks from a declaration to the part that the numbers of the
 // closure's name lead to. Loops, go and defer statements are only taken when
@@ -228,7 +230,10 @@ func (q query) depth() int { return len(q.sym.tail) - 1 }
 func (q query) numbered(f *file, d *decl) *part {
 	outer := -1
 	var at *part
-	for _, seg := range q.sym.tail {
+	for i, seg := range q.sym.tail {
+		if i < len(q.sym.tail)-1 && strings.HasPrefix(seg, "-range") {
+			continue // literals in a loop's body are numbered with those around it
+		}
 		if at != nil && at.kind != literal {
 			return nil
 		}

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -35,13 +36,20 @@ type moduleDir struct{ dir, path string }
 
 func newPlaces(c Config) *places {
 	p := &places{Config: c, goMod: make(map[string]moduleDir)}
+	p.Deps = slices.Clone(c.Deps)
+	for i := range p.Deps {
+		// What the build information of a directory says.
+		if d := &p.Deps[i]; d.ReplaceVersion == "(devel)" {
+			d.ReplaceVersion = ""
+		}
+	}
 	if p.GOMODCACHE == "" {
 		p.GOMODCACHE = defaultModCache()
 	}
 	if c.Main.Path != "" {
 		p.modules = append(p.modules, c.Main)
 	}
-	p.modules = append(p.modules, c.Deps...)
+	p.modules = append(p.modules, p.Deps...)
 	p.mainDir = p.findMain()
 	p.work = p.workspace()
 	p.findGoroots()

@@ -1,0 +1,5 @@
+package main
+
+import "example.com/here"
+
+func inOther() { here.Call("main other") }

@@ -1,0 +1,7 @@
+package shape
+
+import "example.com/here"
+
+func crlf() {
+	here.Call("crlf")
+}

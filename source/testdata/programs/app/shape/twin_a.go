@@ -1,0 +1,7 @@
+//go:build !twin
+
+package shape
+
+import "example.com/here"
+
+func twin() { here.Call("twin a") }

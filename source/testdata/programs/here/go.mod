@@ -1,0 +1,3 @@
+module example.com/here
+
+go 1.24
