@@ -105,8 +105,8 @@ type Func struct {
 	// Package is the import path that Name begins with, where "main" is
 	// replaced by File.MainPath when that is known. It is "" for names
 	// without one: some of the runtime's assembly, compiler-made type
-	// functions ("type:.eq.main.T"), exports to C, and markers of the linker
-	// ("go:textfipsend").
+	// functions ("type:.eq.main.T"), C functions and exports to C, and markers
+	// of the linker ("go:textfipsend").
 	Package string
 	// File and StartLine say where the function begins ("func" keyword or
 	// TEXT directive), as the binary names it: an absolute path, or
@@ -117,8 +117,11 @@ type Func struct {
 	// Entry and End bound the code. End is the next function's entry: padding
 	// counts.
 	Entry, End uint64
-	Wrapper    bool // made by the compiler: method wrappers, go and defer wrappers, hash and equality functions
-	Asm        bool // written in assembly
+	// Wrapper is set for what the compiler made: method wrappers, go and defer
+	// wrappers, hash and equality functions, and the function "pkg.init" that
+	// initialises a package's variables.
+	Wrapper bool
+	Asm     bool // written in assembly
 }
 
 // Open reads the program at path. It reads tables only; nothing is run. The
@@ -179,6 +182,7 @@ func newFile(path string, r readerAt, size int64) (*File, error) {
 	if f.tab, err = readTable(im); err != nil {
 		return nil, err
 	}
+	f.TextStart = f.tab.text
 	f.readFuncs()
 	f.pcs = make([]*pcTables, len(f.Funcs))
 	return f, nil

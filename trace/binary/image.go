@@ -85,7 +85,7 @@ func newImage(r readerAt, size int64) (im *image, err error) {
 		return nil, fmt.Errorf("is a script: name the Go program that it starts")
 	case is("!<arch>\n"):
 		return nil, fmt.Errorf("is an archive of compiled packages: link it into a program with go build")
-	case is("go object"):
+	case is("\x00go1"):
 		return nil, fmt.Errorf("is a compiled package: link it into a program with go build")
 	default:
 		return nil, fmt.Errorf("is not an executable (neither ELF nor Mach-O nor PE): name a compiled Go program")
@@ -101,7 +101,7 @@ func newImage(r readerAt, size int64) (im *image, err error) {
 func (im *image) check() error {
 	for _, r := range im.regions {
 		if r.off > uint64(im.size) || r.size > uint64(im.size)-r.off {
-			return fmt.Errorf("truncated or damaged %s file: section %s needs bytes %d to %d, the file has %d: build or copy it again",
+			return fmt.Errorf("truncated or damaged %s file: %s needs bytes %d to %d, the file has %d: build or copy it again",
 				im.format, r.name, r.off, r.off+r.size, im.size)
 		}
 		if r.addr+r.size < r.addr {

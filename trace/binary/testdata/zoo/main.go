@@ -57,7 +57,7 @@ func stack(int) []uintptr {
 	return pcs[:runtime.Callers(1, pcs)]
 }
 
-// leaf has no prologue, and begins with code inlined from another file.
+// leaf has no prologue, and a body inlined from another file.
 //
 //go:noinline
 func leaf(c *odd.Counter) int {
