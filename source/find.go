@@ -232,14 +232,14 @@ func (r *Resolver) text(q query, f *file, h hit, movedFrom string) Text {
 		t.Warning = fmt.Sprintf("%s was at line %d of %s when the program was built and is at line %d now", name, q.line, f.display, t.Start)
 	}
 	switch {
-	case r.newer(f) && t.Warning != "":
-		t.Warning += ": the file was changed since"
-	case r.newer(f):
-		t.Warning = fmt.Sprintf("%s was changed after the program was built, so %s may not be what ran", f.display, name)
 	case f.note != "" && t.Warning != "":
 		t.Warning += ": " + f.note
 	case f.note != "":
 		t.Warning = f.note
+	case r.newer(f) && t.Warning != "":
+		t.Warning += ": the file was changed since"
+	case r.newer(f):
+		t.Warning = fmt.Sprintf("%s was changed after the program was built, so %s may not be what ran", f.display, name)
 	case f.broken && t.Warning == "":
 		t.Warning = fmt.Sprintf("%s does not parse, so that the text of %s may be cut wrongly", f.display, name)
 	}
