@@ -235,7 +235,7 @@ func (x *exchange) read(stream io.Writer) (Answer, *Error) {
 			}
 		}
 		if ch.finish != "" {
-			a.FinishReason = ch.finish
+			a.FinishReason = x.client.redact.clean(ch.finish)
 			// What may still come is the usage, at once or never.
 			x.hurry()
 		}

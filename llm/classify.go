@@ -74,7 +74,7 @@ var retryable = map[int]bool{408: true, 429: true, 500: true, 502: true, 503: tr
 // status, which the servers use loosely.
 func (x *exchange) serverSays(s said, status int) *Error {
 	c := x.client
-	e := &Error{Status: status, Message: c.redact.clean(s.message), param: s.param, after: s.after}
+	e := &Error{Status: status, Message: c.redact.clean(s.message), param: c.redact.clean(s.param), after: s.after}
 	if n := count(json.Number(s.code)); status == 0 && n >= 400 && n < 600 {
 		status, e.Status = n, n // OpenRouter and vLLM put the status there
 	}

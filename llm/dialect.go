@@ -12,6 +12,9 @@ import (
 // changes as the server refuses parts of it, and what to tell the user about that.
 type dialect struct {
 	request openai.ChatCompletionRequest
+	// maxTokens is the answer's limit under its older or its newer name: 0, none.
+	maxTokens int
+	newLimit  bool
 	// zeroTemperature is sent apart from request, whose field cannot hold it:
 	// 0 is "not set" there. The smallest float, which go-openai's
 	// documentation recommends instead, makes llama.cpp divide by it.
@@ -53,14 +56,9 @@ func (c *Client) dialect(req Request) (*dialect, *Error) {
 	d.request.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 
 	thinking := takesNoTemperature(c.cfg.Model)
-	if n := c.cfg.MaxTokens; n > 0 {
-		// OpenAI takes the new name for all its models; Ollama knows only the old.
-		if thinking || c.cfg.Azure || strings.HasPrefix(c.cfg.BaseURL, DefaultBaseURL) {
-			d.request.MaxCompletionTokens = n
-		} else {
-			d.request.MaxTokens = n
-		}
-	}
+	// OpenAI takes the new name for all its models; Ollama knows only the old.
+	d.maxTokens = c.cfg.MaxTokens
+	d.newLimit = thinking || c.cfg.Azure || c.cfg.BaseURL == DefaultBaseURL
 	if t := c.cfg.Temperature; t != nil {
 		switch {
 		case thinking:
@@ -72,6 +70,18 @@ func (c *Client) dialect(req Request) (*dialect, *Error) {
 		}
 	}
 	return d, nil
+}
+
+// wire is the request as it stands now.
+func (d *dialect) wire() openai.ChatCompletionRequest {
+	r := d.request
+	if d.newLimit {
+		r.MaxCompletionTokens = d.maxTokens
+	} else {
+		//lint:ignore SA1019 the deprecated name is the only one that Ollama and older servers know
+		r.MaxTokens = d.maxTokens
+	}
+	return r
 }
 
 // adaptation is one way of asking differently after a refusal.
@@ -90,21 +100,18 @@ var adaptations = []adaptation{
 		name:    "new token limit",
 		words:   regexp.MustCompile(`(?i)max_completion_tokens`),
 		param:   "max_tokens",
-		applies: func(d *dialect) bool { return d.request.MaxTokens > 0 },
-		apply: func(d *dialect) {
-			d.request.MaxCompletionTokens, d.request.MaxTokens = d.request.MaxTokens, 0
-		},
+		applies: func(d *dialect) bool { return d.maxTokens > 0 && !d.newLimit },
+		apply:   func(d *dialect) { d.newLimit = true },
 	},
 	{
 		name:  "old token limit",
 		words: regexp.MustCompile(`(?i)max_completion_tokens`),
 		param: "max_completion_tokens",
+		// go-openai refuses the old name for models of these names.
 		applies: func(d *dialect) bool {
-			return d.request.MaxCompletionTokens > 0 && !takesNoTemperature(d.request.Model)
+			return d.maxTokens > 0 && d.newLimit && !takesNoTemperature(d.request.Model)
 		},
-		apply: func(d *dialect) {
-			d.request.MaxTokens, d.request.MaxCompletionTokens = d.request.MaxCompletionTokens, 0
-		},
+		apply: func(d *dialect) { d.newLimit = false },
 	},
 	{
 		name:    "temperature",

@@ -95,9 +95,9 @@ func (x *exchange) send(d *dialect) *Error {
 	api := openai.NewClientWithConfig(cfg)
 	var err error
 	if d.whole {
-		_, err = api.CreateChatCompletion(x.ctx, d.request)
+		_, err = api.CreateChatCompletion(x.ctx, d.wire())
 	} else {
-		_, err = api.CreateChatCompletionStream(x.ctx, d.request)
+		_, err = api.CreateChatCompletionStream(x.ctx, d.wire())
 	}
 	switch {
 	case x.response != nil:

@@ -19,12 +19,12 @@ var overflowSizes = compileAll(
 	`configured limit of (?P<l>N) tokens.{0,40}?resulted in (?P<p>N)`,
 	`\(length (?P<p>N)\) is longer than the maximum model length of (?P<l>N)`, // vLLM
 	`input prompt \((?P<p>N) tokens\) is too long and exceeds.{0,20}limit of (?P<l>N)`,
-	`\((?P<p>N) tokens\) exceeds the available context size \((?P<l>N) tokens\)`,               // llama.cpp
-	`exceeds the available context size`,                                                       // llama.cpp, older
-	`input is too large to process`,                                                            // llama.cpp, batch size
-	`exceeded max(?:imum)? context length by N tokens`,                                         // Ollama
-	`(?:prompt|input)(?: length)? (?:is )?(?:too long|exceeds|exceeded).{0,40}context`,         // Ollama
-	`input token count \((?P<p>N)\) exceeds the maximum number of tokens.{0,20}\(?(?P<l>N)\)?`, // Gemini
+	`\((?P<p>N) tokens\) exceeds the available context size \((?P<l>N) tokens\)`,              // llama.cpp
+	`exceeds the available context size`,                                                      // llama.cpp, older
+	`input is too large to process`,                                                           // llama.cpp, batch size
+	`exceeded max(?:imum)? context length by N tokens`,                                        // Ollama
+	`(?:prompt|input)(?: length)? (?:is )?(?:too long|exceeds|exceeded).{0,40}context`,        // Ollama
+	`input token count \((?P<p>N)\) exceeds the maximum number of tokens[^0-9]{0,20}(?P<l>N)`, // Gemini
 	`input token count.{0,40}exceeds the maximum`,
 	`prompt is too long: (?P<p>N) tokens > (?P<l>N)`,                                               // Anthropic
 	`exceed context limit: (?P<p>N) \+ N > (?P<l>N)`,                                               // Anthropic

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -21,7 +22,7 @@ var errEventTooLong = errors.New("an event of the stream is longer than 16 MiB")
 // It is more lenient than the standard for event streams, as servers need it: an
 // event also ends at its line's end when that line is a document by itself (some
 // leave out the blank line between events), the last line needs no line end, and
-// llama.cpp's "error:" field is data. Comments, names and ids are skipped; they
+// llama.cpp's "error:" field is an error as data would hold it. Comments, names and ids are skipped; they
 // are a sign of life all the same.
 type events struct {
 	r     *bufio.Reader
@@ -74,6 +75,9 @@ func (s *events) next() ([]byte, error) {
 		switch string(name) {
 		case "data", "error":
 			value = bytes.TrimSpace(value)
+			if string(name) == "error" && json.Valid(value) {
+				value = slices.Concat([]byte(`{"error":`), value, []byte("}"))
+			}
 			if len(pending) == 0 && (string(value) == "[DONE]" || json.Valid(value)) {
 				return s.give(value), nil
 			}
