@@ -18,6 +18,7 @@ type meta struct {
 	Program    Program
 	Include    []string
 	Exclude    []string
+	Baseline   string
 	Goroutines int64
 	Losses     []Loss
 }
@@ -33,6 +34,7 @@ func (m *meta) fields() []metaField {
 		{"program", &m.Program, false},
 		{"include", &m.Include, m.Include == nil},
 		{"exclude", &m.Exclude, m.Exclude == nil},
+		{"baseline", &m.Baseline, m.Baseline == ""},
 		{"goroutines", &m.Goroutines, m.Goroutines == 0},
 	}
 }
@@ -46,7 +48,7 @@ type metaField struct {
 const lossKey = "loss" // repeated: one comment a loss
 
 func (t *Trace) comments() ([]string, error) {
-	m := meta{FormatVersion, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Goroutines, t.Losses}
+	m := meta{FormatVersion, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses}
 	m.Program.Path, m.Program.BuildID = "", "" // they stand in the mapping
 	var out []string
 	add := func(key string, v any) error {
@@ -113,6 +115,6 @@ func (t *Trace) setComments(comments []string) error {
 		return fmt.Errorf("a damaged trace: comment %sformat is missing or not positive", prefix)
 	}
 	t.Recorder, t.Command, t.Dir, t.Exit, t.Program = m.Recorder, m.Command, m.Dir, m.Exit, m.Program
-	t.Include, t.Exclude, t.Goroutines, t.Losses = m.Include, m.Exclude, m.Goroutines, m.Losses
+	t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses = m.Include, m.Exclude, m.Baseline, m.Goroutines, m.Losses
 	return nil
 }

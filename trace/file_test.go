@@ -30,7 +30,7 @@ func sampleTrace() *trace.Trace {
 			Deps:     []trace.Module{{Path: "example.com/lib", Version: "v1.0.0", Sum: "h1:x", Replace: &trace.Module{Path: "../lib"}}},
 			Settings: []trace.Setting{{Key: "-trimpath", Value: "true"}, {Key: "vcs.revision", Value: "0123"}},
 		},
-		Include: []string{"./..."}, Exclude: []string{"example.com/noise"}, Goroutines: 2,
+		Include: []string{"./..."}, Exclude: []string{"example.com/noise"}, Baseline: "0123abcd", Goroutines: 2,
 		Losses: []trace.Loss{
 			{Kind: trace.LossNotHooked, Function: "example.com/lib.asm", Detail: "assembly"},
 			{Kind: trace.LossFloor, Function: "example.com/app.hot", Count: 200},

@@ -44,6 +44,7 @@ type Trace struct {
 	Program  Program
 
 	Include, Exclude []string // package patterns that chose what was recorded
+	Baseline         string   // id of the trace whose calls are pruned from this one's tree; "" none
 
 	Goroutines int64 // goroutines in which a recorded call was seen
 	Functions  []Function

@@ -55,7 +55,7 @@ type Options struct {
 	MaxStops  int                              // stops in all before every function's limit becomes 1; 0: DefaultMaxStops
 	NoInlined bool                             // leave inlined calls alone
 	Started   func(pid int)                    // called when the program is about to run; may be nil
-	Progress  func(stops int, d string)        // called now and then while setting up and running; may be nil
+	Progress  func(done, total int)            // called now and then while breakpoints are set; may be nil
 	Warn      func(format string, args ...any) // something the user should know; may be nil
 }
 
@@ -67,7 +67,7 @@ func (o *Options) defaults() {
 		o.MaxStops = DefaultMaxStops
 	}
 	if o.Progress == nil {
-		o.Progress = func(int, string) {}
+		o.Progress = func(int, int) {}
 	}
 	if o.Warn == nil {
 		o.Warn = func(string, ...any) {}
@@ -98,8 +98,10 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 		_ = grp.Detach(true)
 		return nil, fmt.Errorf("%s: setting breakpoints: %w", t.Path, err)
 	}
-	takeBack := target.HandOver(pid)
-	defer takeBack()
+	if !t.Silent {
+		takeBack := target.HandOver(pid)
+		defer takeBack()
+	}
 	if o.Started != nil {
 		o.Started(pid)
 	}
@@ -225,9 +227,6 @@ func (r *recording) run(grp *proc.TargetGroup) (trace.Exit, error) {
 // stop records the calls that begin at a breakpoint.
 func (r *recording) stop(th proc.Thread, addr uint64, p *point) error {
 	r.stops++
-	if r.stops%64 == 0 {
-		r.o.Progress(r.stops, "")
-	}
 	regs, err := th.Registers()
 	if err != nil {
 		return fmt.Errorf("registers of thread %d: %w", th.ThreadID(), err)

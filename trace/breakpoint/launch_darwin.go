@@ -2,6 +2,7 @@ package breakpoint
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/pkg/proc/gdbserial"
@@ -22,6 +23,9 @@ func supported(f *binary.File) error {
 // process control one without a signature.
 func launch(t *target.Target) (*proc.TargetGroup, error) {
 	args := append([]string{t.Path}, t.Args[1:]...)
+	if t.Silent {
+		return gdbserial.LLDBLaunch(args, t.Dir, 0, nil, "", [3]string{os.DevNull, os.DevNull, os.DevNull})
+	}
 	return gdbserial.LLDBLaunch(args, t.Dir, proc.LaunchForeground, nil, "", [3]string{})
 }
 

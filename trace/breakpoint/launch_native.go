@@ -14,6 +14,10 @@ import (
 // launch starts the target, stopped before its first instruction.
 func launch(t *target.Target) (*proc.TargetGroup, error) {
 	var out, err proc.OutputRedirect
+	if t.Silent {
+		null := proc.OutputRedirect{Path: os.DevNull}
+		return native.Launch(argv(t), t.Dir, 0, nil, "", os.DevNull, null, null)
+	}
 	if t.Binary.Stripped {
 		// delve warns on standard error that values and stacks need DWARF. We
 		// need neither, and the program's standard error is its own.

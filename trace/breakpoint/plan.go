@@ -19,11 +19,11 @@ func (r *recording) arm(ctx context.Context) error {
 	}
 	slices.Sort(addrs)
 	for i, a := range addrs {
-		if i%1024 == 0 {
+		if i%256 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			r.o.Progress(0, fmt.Sprintf("setting breakpoints: %d of %d", i, len(addrs)))
+			r.o.Progress(i, len(addrs))
 		}
 		if err := r.set(a); err != nil {
 			return fmt.Errorf("%#x: %w", a, err)

@@ -26,6 +26,10 @@ type Target struct {
 
 	Include, Exclude []string // package patterns as given
 	sel              *selection
+
+	// Silent runs the program without our standard input, output, error and
+	// terminal: a baseline's output is nobody's.
+	Silent bool
 }
 
 // Find looks the command's program up as a shell would, reads it, and chooses
