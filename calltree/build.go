@@ -92,11 +92,11 @@ func buildContext(t *trace.Trace, keepInit bool) (*Tree, []trace.NodeID, error) 
 // linear however deep the tree is.
 type folder struct {
 	t        *trace.Trace
-	fn       []trace.FuncID          // the first function of the same name
-	kid, sib []trace.NodeID          // first child and next sibling, goroutines below their creator; NoNode ends
-	nodes    map[growingKey]*growing //
-	path     []*growing              // by function: its node on the path from the root
-	seen     int                     // nodes of the trace that have been mapped
+	fn       []trace.FuncID // the first function of the same name
+	kid, sib []trace.NodeID // first child and next sibling, goroutines below their creator; NoNode ends
+	nodes    map[growingKey]*growing
+	path     []*growing // by function: its node on the path from the root
+	seen     int        // nodes of the trace that have been mapped
 }
 
 // growing is a node of the tree under construction. Its ID is that of the

@@ -100,11 +100,11 @@ func (w *full) Write(p []byte) (int, error) {
 }
 
 func TestWriteErrors(t *testing.T) {
-	a, err := calltree.Build(wideTrace(2000, 1), calltree.Options{})
+	a, err := calltree.Build(wideTrace(500, 1), calltree.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := calltree.Build(wideTrace(2000, 2), calltree.Options{})
+	b, err := calltree.Build(wideTrace(500, 2), calltree.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
