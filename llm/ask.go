@@ -37,19 +37,19 @@ type Usage struct {
 
 // Answer is what the model said.
 type Answer struct {
-	Text         string // without the model's thinking
-	Model        string // as the server names it; the configured name when it does not
-	FinishReason string // "stop", "length" (cut at a token limit), "content_filter"; "" when not told
-	Usage        *Usage // nil when the server sent none
+	Text         string `json:"text"`                    // without the model's thinking
+	Model        string `json:"model"`                   // as the server names it; the configured name when it does not
+	FinishReason string `json:"finish_reason,omitempty"` // "stop", "length" (cut at a token limit), "content_filter"; "" when not told
+	Usage        *Usage `json:"usage,omitempty"`         // nil when the server sent none
 
 	// Incomplete says that the stream ended before the answer did: Text is what
 	// came. Ask returns an error beside it.
-	Incomplete bool
+	Incomplete bool `json:"incomplete,omitempty"`
 
 	// Notes are sentences for the user about what was done differently from
 	// what was asked: a parameter left out, a prompt that the server seems to
 	// have cut.
-	Notes []string
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Client asks one model of one server. It may be used by several goroutines.
@@ -247,8 +247,7 @@ func (x *exchange) read(stream io.Writer) (Answer, *Error) {
 		fail = emptyAnswer(a, thought)
 	}
 	if fail != nil && a.Text != "" {
-		fail.received = true
-		fail.retry = false
+		fail.retry = false // its attempts are no longer the point of the message either
 	}
 	return a, fail
 }

@@ -50,11 +50,10 @@ type Error struct {
 	hint  string // the way out; "" for the kind's own
 	cause error
 
-	retry    bool // may be tried again
-	retries  int  // at most so often, 0: as Config.MaxRetries says
-	after    wait // what the server asked us to wait
-	param    string
-	received bool // part of the answer was delivered
+	retry   bool // may be tried again
+	retries int  // at most so often, 0: as Config.MaxRetries says
+	after   wait // what the server asked us to wait
+	param   string
 }
 
 // Error gives one line: the server, what happened, the status, the server's words.
@@ -128,7 +127,7 @@ var kindHints = map[Kind]string{
 	KindQuota:     "add credit to the account or use another key; asking again will not help",
 	KindServer:    "the fault is the server's: ask again later, or ask another model",
 	KindTimeout:   "ask again, or allow more time: large prompts and slow machines need minutes before the first word",
-	KindDropped:   "ask again; what came was kept",
+	KindDropped:   "ask again",
 	KindProtocol:  "the base URL may name something that is not an OpenAI-compatible endpoint (OPENAI_BASE_URL)",
 	KindEmpty:     "ask again, or allow more tokens for the answer: a reasoning model spends them on thinking first",
 }
