@@ -18,11 +18,13 @@ import (
 //
 // A name is followed by its count (a plain one is left out; "x200+" is at
 // least so many, "x~200" about so many, "x?" seen on a stack but not when it
-// was called), its position and its marks. Box drawing
-// would tell a language model nothing more and cost it four times as much: 29
-// tokens a line instead of 7 on 500 bare lines up to 13 levels deep, in
-// o200k_base as in cl100k_base. Handles cost 2 a line, counts and positions 6.
-// From the 101st level on, "(level 101)" stands for a deeper indent.
+// was called), its position and its marks. From the 101st level on,
+// "(level 101)" stands for a deeper indent.
+//
+// Box drawing would tell a language model nothing more and cost four times as
+// much: 29 tokens a line instead of 7, on 500 bare lines up to 13 levels deep,
+// in o200k_base as in cl100k_base. Handles cost 2 a line, counts with
+// positions 6.
 func (t *Tree) WriteText(w io.Writer, v View) error {
 	b := bufio.NewWriter(w)
 	f := flatten(t)
