@@ -226,6 +226,31 @@ func TestSourcesSurviveFormats(t *testing.T) {
 	}
 }
 
+// Table 3: C is full without the tree, T is full without the sources.
+func TestFullIsCAndT(t *testing.T) {
+	sections := func(v Variant, in Input) map[string]Section {
+		m := map[string]Section{}
+		for _, s := range build(t, in, Options{Variant: v}).Sections {
+			m[s.Name] = s
+		}
+		return m
+	}
+	for _, in := range []Input{inputCSV(t), inputTwo(t)} {
+		full, c, tree := sections(Full, in), sections(C, in), sections(T, in)
+		for name, s := range full {
+			if isTree := strings.HasPrefix(name, "call tree"); isTree && tree[name].Tokens != s.Tokens {
+				t.Errorf("%s: full has %+v, T %+v", name, s, tree[name])
+			}
+			if isSources := strings.HasPrefix(name, "sources"); isSources && c[name].Tokens != s.Tokens {
+				t.Errorf("%s: full has %+v, C %+v", name, s, c[name])
+			}
+		}
+		if len(full) != len(c)+len(in.Runs) || len(full) != len(tree)+len(in.Runs) {
+			t.Errorf("full has %d sections, C %d, T %d", len(full), len(c), len(tree))
+		}
+	}
+}
+
 // The paper's variants differ in just what table 3 says.
 func TestVariants(t *testing.T) {
 	text := func(v Variant) string { return build(t, inputCSV(t), Options{Variant: v}).Text }

@@ -10,8 +10,10 @@ import (
 )
 
 // treeText renders a run's tree. A position costs some fifteen tokens, so each
-// stands once: in the heading of the function's source, or where there is none
-// (closures, what the compiler made, variant T) at the first node.
+// stands once, at the function's first node. Ordered leaves it to the heading
+// of the source where there is one, which closures and missing functions lack;
+// the paper's variants share one tree, so that T is full without the sources,
+// byte for byte.
 func (m *material) treeText(r *runMaterial, v Variant) string {
 	if r.tree.Size == 0 && len(r.tree.Roots) == 0 {
 		return "(no calls were recorded)\n"
@@ -22,7 +24,7 @@ func (m *material) treeText(r *runMaterial, v Variant) string {
 			return ""
 		}
 		shown[*fn] = true
-		if it := m.items[*fn]; v.hasSources() && it != nil && it.text != "" && m.owns(it, *fn) {
+		if it := m.items[*fn]; v == Ordered && it != nil && it.text != "" && m.owns(it, *fn) {
 			return ""
 		}
 		return m.file(fn)
