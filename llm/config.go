@@ -15,7 +15,7 @@ const (
 	DefaultBaseURL    = "https://api.openai.com/v1"
 	DefaultTimeout    = 10 * time.Minute // a local server may read a long prompt for minutes before the first word
 	DefaultMaxRetries = 4                // with waits of about 1, 2, 4 and 8 seconds
-	DefaultAPIVersion = "2024-10-21"     // Azure's latest generally available
+	DefaultAPIVersion = "2024-10-21"     // generally available, not a preview
 )
 
 // Config says which model of which server to ask, and how. The zero value of

@@ -7,7 +7,9 @@ import (
 )
 
 // The servers agree neither on the code nor on the words for a prompt that is
-// too long, so both are looked for. Wordings were collected in November 2026.
+// too long, so both are looked for. The wordings are those that issue
+// trackers and the servers' sources showed up to November 2026; none was provoked
+// on a live server.
 
 var overflowCode = regexp.MustCompile(`(?i)^(?:context_length_exceeded|exceed_context_size_error|model_context_window_exceeded|string_above_max_length)$`)
 

@@ -9,8 +9,8 @@ import (
 	"tracerag/llm/llmtest"
 )
 
-// TestRefusals holds the errors of the servers in their own words, one a line of
-// what they answer, and what a user is told.
+// TestRefusals holds the servers' errors as documentation and issue trackers quote
+// them (none was recorded from a live server), and what a user is told.
 func TestRefusals(t *testing.T) {
 	for _, test := range []struct {
 		name          string
