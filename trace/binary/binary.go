@@ -44,6 +44,7 @@ import (
 	"debug/buildinfo"
 	"fmt"
 	"go/version"
+	"io"
 	"os"
 	"runtime/debug"
 	"sort"
@@ -157,7 +158,7 @@ func open(path string) (*File, error) {
 }
 
 // newFile reads the program in the first size bytes of r.
-func newFile(path string, r readerAt, size int64) (*File, error) {
+func newFile(path string, r io.ReaderAt, size int64) (*File, error) {
 	im, err := newImage(r, size)
 	if err != nil {
 		return nil, err

@@ -10,15 +10,13 @@ import (
 	"strconv"
 )
 
-type readerAt = io.ReaderAt
-
 // le is the byte order of every machine that is read here.
 var le = binary.LittleEndian
 
 // An image is what an executable puts into memory, whatever the file format:
 // named stretches of bytes at link-time addresses.
 type image struct {
-	r      readerAt // the program; one architecture's part of a universal file
+	r      io.ReaderAt // the program; one architecture's part of a universal file
 	size   int64
 	format string // "ELF", "Mach-O", "PE": for messages
 
@@ -52,7 +50,7 @@ type region struct {
 }
 
 // newImage finds out what kind of file r is and reads its headers.
-func newImage(r readerAt, size int64) (im *image, err error) {
+func newImage(r io.ReaderAt, size int64) (im *image, err error) {
 	head := make([]byte, 8)
 	n, err := r.ReadAt(head, 0)
 	if err != nil && err != io.EOF {

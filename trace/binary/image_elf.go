@@ -5,10 +5,11 @@ import (
 	"debug/elf"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"strings"
 )
 
-func newELF(r readerAt, size int64) (*image, error) {
+func newELF(r io.ReaderAt, size int64) (*image, error) {
 	f, err := elf.NewFile(r)
 	if err != nil {
 		return nil, fmt.Errorf("truncated or damaged ELF file (%w): build or copy it again", err)

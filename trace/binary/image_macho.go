@@ -10,7 +10,7 @@ import (
 
 // newUniversal picks one program out of a universal ("fat") file: the one for
 // this machine, else the first.
-func newUniversal(r readerAt, size int64) (*image, error) {
+func newUniversal(r io.ReaderAt, size int64) (*image, error) {
 	fat, err := macho.NewFatFile(r)
 	if err != nil {
 		return nil, fmt.Errorf("is a Java class file, or a damaged universal Mach-O file (%w): name a compiled Go program", err)
@@ -32,7 +32,7 @@ func newUniversal(r readerAt, size int64) (*image, error) {
 	return newMachO(io.NewSectionReader(r, int64(arch.Offset), int64(arch.Size)), int64(arch.Size))
 }
 
-func newMachO(r readerAt, size int64) (*image, error) {
+func newMachO(r io.ReaderAt, size int64) (*image, error) {
 	f, err := macho.NewFile(r)
 	if err != nil {
 		return nil, fmt.Errorf("truncated or damaged Mach-O file (%w): build or copy it again", err)

@@ -3,10 +3,11 @@ package binary
 import (
 	"debug/pe"
 	"fmt"
+	"io"
 	"strings"
 )
 
-func newPE(r readerAt, size int64) (*image, error) {
+func newPE(r io.ReaderAt, size int64) (*image, error) {
 	f, err := pe.NewFile(r)
 	if err != nil {
 		return nil, fmt.Errorf("truncated or damaged PE file (%w): build or copy it again", err)

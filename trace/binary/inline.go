@@ -1,7 +1,9 @@
 package binary
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -61,8 +63,8 @@ func (t *table) inlined(r record, k int32) (treeEntry, bool) {
 //
 // The address is in the moduledata, but which word it is depends on the
 // release. So a word is tried by looking at trees through it: an entry has
-// three zero bytes, an offset that is the start of a function name, and a
-// place in the function.
+// three zero bytes, an offset that is the start of a function name, a place in
+// the function, and a line number.
 func (t *table) findFuncdata(im *image, m moduledata) error {
 	type tree struct {
 		off, end uint64
@@ -106,8 +108,8 @@ func (t *table) findFuncdata(im *image, m moduledata) error {
 			}
 			for ; len(b) > 0; b = b[treeEntrySize:] {
 				e := parseTreeEntry(b)
-				if b[1]|b[2]|b[3] != 0 || uint64(e.parentPC) >= s.size || uint64(e.nameOff) >= uint64(len(t.names)) ||
-					e.nameOff > 0 && t.names[e.nameOff-1] != 0 {
+				if b[1]|b[2]|b[3] != 0 || e.startLine <= 0 || uint64(e.parentPC) >= s.size ||
+					uint64(e.nameOff) >= uint64(len(t.names)) || e.nameOff > 0 && t.names[e.nameOff-1] != 0 {
 					return false
 				}
 			}
@@ -166,7 +168,7 @@ func (f *File) Frames(pc uint64) []Frame {
 	at := pc - fn.Entry
 	// Going outwards the index falls: the compiler numbers callers before
 	// what is inlined into them. That also ends the walk of a damaged tree.
-	for last := int32(1 << 30); ; {
+	for last := int32(math.MaxInt32); ; {
 		k := p.inl.at(at)
 		e, ok := f.tab.inlined(r, k)
 		if !ok || k >= last {
@@ -241,13 +243,8 @@ func (f *File) Inlined(fn *Func) []InlinedCall {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b int32) int {
-		if x, y := ranges[a][0][0], ranges[b][0][0]; x != y {
-			if x < y {
-				return -1
-			}
-			return 1
-		}
-		return int(a - b) // a caller has the lower number
+		// A caller has the lower number.
+		return cmp.Or(cmp.Compare(ranges[a][0][0], ranges[b][0][0]), cmp.Compare(a, b))
 	})
 	index := map[int32]int{-1: -1}
 	for i, k := range keys {

@@ -3,6 +3,7 @@ package binary
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -344,18 +345,15 @@ func (t *table) ownFile(r record, size uint64) int32 {
 	pc := uint64(0)
 	// A function without a prologue may begin with an inlined body, of
 	// another file. Each inlined call has a pc that stands for its call site;
-	// the outermost one's is in the function itself. The bound is for
-	// damaged trees.
-	for range 1000 {
+	// the outermost one's is in the function itself. As in Frames the index
+	// falls on the way out.
+	for last := int32(math.MaxInt32); ; {
 		k := t.valueAt(r.inlTab(), size, pc)
-		if k < 0 {
-			break
-		}
 		c, ok := t.inlined(r, k)
-		if !ok {
+		if !ok || k >= last {
 			break
 		}
-		pc = uint64(c.parentPC)
+		pc, last = uint64(c.parentPC), k
 	}
 	return t.valueAt(r.fileTab(), size, pc)
 }

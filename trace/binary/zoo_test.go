@@ -217,3 +217,24 @@ func TestTestBinary(t *testing.T) {
 		t.Error("testing is not Std")
 	}
 }
+
+func TestStackDepth(t *testing.T) {
+	f := mustOpen(t, build(t, "zoo", "GOOS=linux GOARCH=amd64"))
+	leaf, main := function(t, f, "main.leaf"), function(t, f, "main.main")
+	if d := f.StackDepth(leaf.Entry + 1); d != 0 {
+		t.Errorf("leaf has no frame, but a depth of %d", d)
+	}
+	if d := f.StackDepth(main.Entry); d != 0 {
+		t.Errorf("the depth at the entry is %d", d)
+	}
+	deepest := int64(0)
+	for pc := main.Entry; pc < main.End; pc++ {
+		deepest = max(deepest, f.StackDepth(pc))
+	}
+	if deepest < 64 || deepest%8 != 0 {
+		t.Errorf("the frame of main is %d bytes", deepest)
+	}
+	if d := f.StackDepth(0); d != 0 {
+		t.Errorf("the depth outside of the text is %d", d)
+	}
+}
