@@ -217,7 +217,7 @@ func (f *File) Inlined(fn *Func) []InlinedCall {
 			}
 			if _, ok := parent[k]; !ok {
 				up := p.inl.at(uint64(e.parentPC))
-				if up >= k { // damaged: see Frames
+				if _, ok := f.tab.inlined(r, up); !ok || up >= k { // damaged: see Frames
 					up = -1
 				}
 				parent[k] = up
