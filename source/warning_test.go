@@ -206,6 +206,7 @@ func TestUntrustedFiles(t *testing.T) {
 	}
 	r := New(c)
 	for _, f := range []Func{
+		{pkg + ".Secret", pkg, filepath.ToSlash(c.Dir) + "/p/ok.go", 3}, // which has the link beside it
 		{pkg + ".F", pkg, "example.com/m/p/big.go", 3},
 		{pkg + ".Secret", pkg, "example.com/m/p/link.go", 3},
 		{pkg + ".Secret", pkg, "example.com/m/p/ok.go", 3},
@@ -215,6 +216,24 @@ func TestUntrustedFiles(t *testing.T) {
 		if got := r.Find(f); got.Kind != Missing || got.Body != "" || got.Warning == "" {
 			t.Errorf("%s: %+v", f.File, got)
 		}
+	}
+}
+
+// TestClosureWithoutLiteral: a generic function used as a value makes a closure
+// too. It takes a number, so that the literals' numbers do not fit.
+func TestClosureWithoutLiteral(t *testing.T) {
+	c := newModule(t, map[string]string{
+		"p/f.go": "package p\n\nfunc F() {\n\ttake(generic[int])\n\ttake(func() {})\n}\n",
+	})
+	const pkg = "example.com/m/p"
+	r := New(c)
+	got := r.Find(Func{pkg + ".F.func1", pkg, pkg + "/f.go", 4})
+	if got.Kind != Generated || got.Parent != pkg+".F" || got.Warning != "" {
+		t.Errorf("the function value: %+v", got)
+	}
+	got = r.Find(Func{pkg + ".F.func2", pkg, pkg + "/f.go", 5})
+	if got.Kind != Closure || got.Body != "func() {}" || got.Warning != "" {
+		t.Errorf("the literal: %+v", got)
 	}
 }
 
