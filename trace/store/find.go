@@ -1,0 +1,245 @@
+package store
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// minPrefix is the length of the shortest beginning of an id that names a
+// trace. One digit would name one by chance as soon as there are a few.
+const minPrefix = 2
+
+// shown is how many traces an error names before it only counts them.
+const shown = 4
+
+// NotFoundError says that a name means no trace.
+type NotFoundError struct {
+	Name string   // as it was given
+	Dir  string   // of the store
+	Have int      // traces in the store
+	Near []string // names that may have been meant, the likeliest first
+}
+
+func (e *NotFoundError) Error() string {
+	if e.Have == 0 {
+		return fmt.Sprintf("no trace %s: there are none in %s: `tracerag run -- ./app` makes one", e.Name, e.Dir)
+	}
+	if len(e.Near) > 0 {
+		return fmt.Sprintf("no trace %s in %s: did you mean %s? `tracerag list` shows all %d", e.Name, e.Dir, strings.Join(e.Near, " or "), e.Have)
+	}
+	return fmt.Sprintf("no trace %s in %s: name one by its id, the first %d or more digits of it, @last, @prev, @-N, or the path of a file: `tracerag list` shows all %d",
+		e.Name, e.Dir, minPrefix, e.Have)
+}
+
+// Find returns the trace that a name means:
+//
+//	@last       the one saved last; the empty name means the same
+//	@prev, @-N  the one before it, the one N before it
+//	ab12cd34    the id, or its first two or more digits when only one begins so
+//	20260102-030405.123-ab12cd34   the file's name, with or without .pb.gz
+//	a/b.pb.gz   the path of a trace file anywhere, relative to the working directory
+//
+// Equal traces have equal ids; the one saved last is meant. A name that means
+// none gives a [*NotFoundError]; a beginning shared by several ids, an error that
+// lists them.
+func (s *Store) Find(name string) (Entry, error) {
+	if strings.ContainsAny(name, "/"+string(filepath.Separator)) {
+		return s.findFile(name)
+	}
+	list, err := s.List()
+	if err != nil {
+		return Entry{}, err
+	}
+	if name == "" || name[0] == '@' {
+		return s.findRecent(name, list)
+	}
+	if e, ok, err := findID(name, list); ok || err != nil {
+		return e, err
+	}
+	for _, e := range list {
+		if base := filepath.Base(e.Path); base == name || stemOf(base) == name {
+			return e, nil
+		}
+	}
+	if fi, err := os.Stat(name); err == nil && fi.Mode().IsRegular() {
+		return s.findFile(name)
+	}
+	return Entry{}, s.notFound(name, list)
+}
+
+// findRecent finds a trace by how many were saved after it.
+func (s *Store) findRecent(name string, list []Entry) (Entry, error) {
+	back := 0
+	switch name {
+	case "", "@last":
+		name = "@last"
+	case "@prev":
+		back = 1
+	default:
+		n, ok := strings.CutPrefix(name, "@-")
+		var err error
+		if back, err = strconv.Atoi(n); !ok || err != nil || back < 0 || n[0] == '+' {
+			return Entry{}, s.notFound(name, list)
+		}
+	}
+	if back >= len(list) {
+		return Entry{}, s.notFound(name, list)
+	}
+	return list[len(list)-1-back], nil
+}
+
+// findID finds a trace by its id or the beginning of it.
+func findID(name string, list []Entry) (Entry, bool, error) {
+	prefix := strings.ToLower(name)
+	if len(prefix) < minPrefix || len(prefix) > idLen || !isHex(prefix) {
+		return Entry{}, false, nil
+	}
+	var found []Entry
+	ids := map[string]bool{}
+	for _, e := range list {
+		if strings.HasPrefix(e.ID, prefix) {
+			found = append(found, e)
+			ids[e.ID] = true
+		}
+	}
+	if len(ids) > 1 {
+		return Entry{}, false, fmt.Errorf("%s begins the ids of %d traces: %s: give more digits", name, len(ids), candidates(found))
+	}
+	if len(found) == 0 {
+		return Entry{}, false, nil
+	}
+	return found[len(found)-1], true, nil
+}
+
+// candidates names the newest of the entries, with the times that tell them apart.
+func candidates(list []Entry) string {
+	var out []string
+	seen := map[string]bool{}
+	more := 0
+	for _, e := range slices.Backward(list) {
+		switch {
+		case seen[e.ID]:
+		case len(out) == shown:
+			more++
+		default:
+			out = append(out, fmt.Sprintf("%s (saved %s)", e.ID, e.Saved.Format("2006-01-02 15:04:05 UTC")))
+		}
+		seen[e.ID] = true
+	}
+	if more > 0 {
+		out = append(out, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+// findFile makes an entry of a file that was named by its path.
+func (s *Store) findFile(path string) (Entry, error) {
+	fi, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Entry{}, fmt.Errorf("no trace at %s: the file does not exist: `tracerag list` shows the saved traces", path)
+	case err != nil:
+		return Entry{}, err
+	case !fi.Mode().IsRegular():
+		return Entry{}, fmt.Errorf("%s is not a trace file: it is no regular file", path)
+	}
+	e := Entry{Path: path, Size: fi.Size()}
+	if answers, err := answerFiles(e); err == nil {
+		for _, a := range answers {
+			e.Size += a.size
+		}
+	}
+	var named bool
+	if e.Saved, e.ID, named = parseFileName(filepath.Base(path)); named {
+		return e, nil
+	}
+	e.Saved = fi.ModTime().UTC()
+	f, err := os.Open(path)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return Entry{}, err
+	}
+	e.ID = hex.EncodeToString(sum.Sum(nil))[:idLen]
+	return e, nil
+}
+
+func (s *Store) notFound(name string, list []Entry) error {
+	e := &NotFoundError{Name: name, Dir: s.dir, Have: len(list)}
+	if len(list) == 0 {
+		return e
+	}
+	if n, ok := strings.CutPrefix(name, "@"); ok {
+		// Few traces are the likely reason, not a slip of the finger.
+		if _, err := strconv.Atoi(n); err == nil || name == "@prev" {
+			e.Near = []string{"@last"}
+			if len(list) > 1 {
+				e.Near = []string{fmt.Sprintf("@-%d, the oldest", len(list)-1)}
+			}
+			return e
+		}
+	}
+	type near struct {
+		name     string
+		distance int
+	}
+	// Half of the letters must be right, or the suggestion is noise.
+	most := max(1, min(len(name), idLen)/2-1)
+	var all []near
+	add := func(candidate string) {
+		typed := strings.ToLower(name)
+		if d := distance(typed, candidate); d <= most && !slices.Contains(all, near{candidate, d}) {
+			all = append(all, near{candidate, d})
+		}
+	}
+	if name[0] == '@' || !isHex(strings.ToLower(name)) {
+		add("@last")
+		add("@prev")
+	}
+	for _, entry := range slices.Backward(list) {
+		add(entry.ID)
+	}
+	slices.SortStableFunc(all, func(a, b near) int { return cmp.Compare(a.distance, b.distance) })
+	for _, n := range all[:min(len(all), shown)] {
+		e.Near = append(e.Near, n.name)
+	}
+	return e
+}
+
+// distance counts the letters to insert, delete, replace, or swap with their
+// neighbour that make b of a.
+func distance(a, b string) int {
+	var two, one []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		two, one, row = one, row, make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			replace := one[j-1]
+			if a[i-1] != b[j-1] {
+				replace++
+			}
+			row[j] = min(one[j]+1, row[j-1]+1, replace)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], two[j-2]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}
