@@ -3,55 +3,13 @@ package binary
 import (
 	"slices"
 	"strings"
+
+	"tracerag/trace/symbol"
 )
 
-// Package returns the import path that a linker name begins with, or "" for a
-// name without one ("_rt0_amd64_linux", "type:.eq.main.T"). For the main
-// package that is "main", whatever its import path.
-//
-// In a linker name the package ends at the first dot after its last slash: the
-// linker writes a dot in the last path element as "%2e" ("gopkg.in/yaml%2ev3"),
-// as it does with other bytes that would be ambiguous. Type arguments, in
-// brackets, have packages of their own.
-func Package(name string) string {
-	if strings.HasPrefix(name, "type:") || strings.HasPrefix(name, "go:") {
-		return "" // made by compiler and linker: there is no package "go"
-	}
-	if i := strings.IndexByte(name, '['); i >= 0 {
-		name = name[:i]
-	}
-	last := strings.LastIndexByte(name, '/') + 1
-	dot := strings.IndexByte(name[last:], '.')
-	if dot < 0 {
-		return ""
-	}
-	return unescape(name[:last+dot])
-}
-
-// unescape turns %xx into the byte with that code.
-func unescape(s string) string {
-	if !strings.Contains(s, "%") {
-		return s
-	}
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) {
-			if hi, lo := hexDigit(s[i+1]), hexDigit(s[i+2]); hi >= 0 && lo >= 0 {
-				b = append(b, byte(hi<<4|lo))
-				i += 2
-				continue
-			}
-		}
-		b = append(b, s[i])
-	}
-	return string(b)
-}
-
-func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", c|0x20) }
-
-// packageOf is Package with the main package's import path for "main".
+// packageOf is symbol.Package with the main package's import path for "main".
 func (f *File) packageOf(name string) string {
-	if p := Package(name); p != "main" || f.MainPath == "" {
+	if p := symbol.Package(name); p != "main" || f.MainPath == "" {
 		return p
 	}
 	return f.MainPath

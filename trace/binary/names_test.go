@@ -1,39 +1,10 @@
 package binary
 
-import "testing"
+import (
+	"testing"
 
-func TestPackage(t *testing.T) {
-	for _, c := range []struct{ name, want string }{
-		{"main.main", "main"},
-		{"main.(*T).M", "main"},
-		{"main.(*T).M-fm", "main"},
-		{"main.main.func1.2", "main"},
-		{"main.main.gowrap1", "main"},
-		{"main.init.0", "main"},
-		{"main.glob..func1", "main"},
-		{"example.com/a/b.F", "example.com/a/b"},
-		{"example.com/a.b/c.T.M", "example.com/a.b/c"},
-		{"gopkg.in/yaml%2ev3.(*Decoder).Decode", "gopkg.in/yaml.v3"},
-		{"example.com/%c3%A9t%C3%a9.F", "example.com/été"},
-		{"example.com/100%.F", "example.com/100%"}, // not an escape: left as it is
-		{"example.com/%zz.F", "example.com/%zz"},
-		{"zoo.Map[go.shape.int,example.com/x.T]", "zoo"},
-		{"a/b.(*P[go.shape.struct { c/d.x int }]).M.func1", "a/b"},
-		{"a/b.F[...].func1", "a/b"},
-		{"vendor/golang.org/x/text/unicode/norm.init", "vendor/golang.org/x/text/unicode/norm"},
-		{"type:.eq.main.T", ""},
-		{"type:.hash.struct { a/b.x int }", ""},
-		{"go:textfipsstart", ""},
-		{"_rt0_amd64_linux", ""},
-		{"_cgoexp_0f1a_goCallback", ""},
-		{"", ""},
-		{"a/b/c", ""},
-	} {
-		if got := Package(c.name); got != c.want {
-			t.Errorf("Package(%q) = %q, want %q", c.name, got, c.want)
-		}
-	}
-}
+	"tracerag/trace/symbol"
+)
 
 func TestModuleAndStd(t *testing.T) {
 	replaced := Module{Path: "example.com/lib", Version: "v1.0.0", Replace: &Module{Path: "../lib"}}
@@ -86,7 +57,7 @@ func TestModuleAndStd(t *testing.T) {
 // Without build info only the place of the files tells a package of a dotless
 // path from the standard library's.
 func TestStdWithoutBuildInfo(t *testing.T) {
-	fn := func(name, file string) Func { return Func{Name: name, Package: Package(name), File: file} }
+	fn := func(name, file string) Func { return Func{Name: name, Package: symbol.Package(name), File: file} }
 	f := &File{Funcs: []Func{
 		fn("runtime.main", "/opt/go/src/runtime/proc.go"),
 		fn("time.now", "/opt/go/src/runtime/timestub.go"), // linked by name
