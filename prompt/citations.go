@@ -107,7 +107,7 @@ func linesOf(prompt string) fileLines {
 func (fl fileLines) has(file string, from, to int) bool {
 	first, last := map[string]bool{}, map[string]bool{}
 	for _, r := range fl[file[strings.LastIndexByte(file, '/')+1:]] {
-		if !strings.HasSuffix("/"+r.file, "/"+file) && !strings.HasSuffix("/"+file, "/"+r.file) {
+		if !sameFile(r.file, file) {
 			continue
 		}
 		if r.from <= from && from <= r.to {
@@ -123,6 +123,15 @@ func (fl fileLines) has(file string, from, to int) bool {
 		}
 	}
 	return false
+}
+
+// sameFile reports whether a prompt's file may be meant by a cited one.
+func sameFile(prompt, cited string) bool {
+	if moduleOf(cited) != "" {
+		// The prompt has a short name for the module.
+		_, prompt, _ = strings.Cut(prompt, "/")
+	}
+	return prompt != "" && (strings.HasSuffix("/"+prompt, "/"+cited) || strings.HasSuffix("/"+cited, "/"+prompt))
 }
 
 // wordSet is every identifier in a prompt.

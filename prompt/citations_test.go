@@ -38,6 +38,7 @@ func TestCheckCitations(t *testing.T) {
 		{"`csvview/table.go:31-33`", "csvview/table.go:31-33"},
 		{"src/tab/csvview/table.go:36 and table.go#L30-L36", "src/tab/csvview/table.go:36, table.go#L30-L36"},
 		{"table.go:28, table.go:30-37, mdview/table.go:30, able.go:30, none.go:1", "table.go:28?, table.go:30-37?, mdview/table.go:30?, able.go:30?, none.go:1?"},
+		{"example.com/tab/csvview@v1.0.0/table.go:30", "example.com/tab/csvview@v1.0.0/table.go:30"},
 		{"main.go:11–20 spans two functions", "main.go:11–20"},
 		{"main.go:13 is between them", "main.go:13?"},
 		{"main.go:11:4 has a column", "main.go:11"},

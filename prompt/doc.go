@@ -37,6 +37,7 @@
 //
 // A [Prompt] always knows its tokens: in all, by section and by function, and
 // what the model's window leaves. Line numbers in front of every source line
-// would let models cite exactly, but cost a third more tokens of source, so
-// the heading has the range and the model counts.
+// would let models cite without counting, but make a prompt longer by a sixth
+// (33,722 to 39,535 tokens for a CSV file drawn as a table), so the heading has
+// the range. The same prompt has 35,099 tokens as XML and 40,263 as JSON.
 package prompt

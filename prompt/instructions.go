@@ -22,10 +22,10 @@ How to read it:
 - A function that is not in the tree was not called, or was not recorded: the standard library and package initialisation usually are not.
 `
 
-const instructionsSourcesOne = `- The sources stand in the order of the first calls, each once, under its function's name and its place as file:first line-last line. Closures (F.func1 and the like) stand within the function that they belong to; all instances of a generic function share one source.
+const instructionsSourcesOne = `- The sources stand in the order of the first calls, each once, under its function's name and its place as file:first line-last line. Closures (F.func1 and the like) stand within the function that they belong to; all instances of a generic function share one source. A file of a dependency begins with a short name for the module, which "modules" lists.
 `
 
-const instructionsSourcesTwo = `- Sources stand in the order of the first calls, each once, under their function's name and their place as file:first line-last line. Closures (F.func1 and the like) stand within the function that they belong to; all instances of a generic function share one source.
+const instructionsSourcesTwo = `- Sources stand in the order of the first calls, each once, under their function's name and their place as file:first line-last line. Closures (F.func1 and the like) stand within the function that they belong to; all instances of a generic function share one source. A file of a dependency begins with a short name for the module, which "modules" lists.
 `
 
 const instructionsAnswering = `

@@ -11,11 +11,11 @@ func renderMarkdown(parts []part) []segment {
 		switch p.kind {
 		case partTree:
 			s.text += codeBlock("text", p.text)
-		case partNotes:
+		case partNotes, partModules:
 			for note := range strings.Lines(p.text) {
 				s.text += "- " + note
 			}
-			s.text += "\n\n"
+			s.text = strings.TrimRight(s.text, "\n") + "\n\n"
 		case partSources:
 			segs = append(segs, s)
 			for _, it := range p.items {
@@ -44,6 +44,8 @@ func markdownHead(p *part) string {
 		return "## Question\n\n"
 	case partComparison:
 		return "## Comparison\n\n"
+	case partModules:
+		return "## Modules\n\nFiles outside of the main module begin with a short name:\n\n"
 	case partNotes:
 		return "## What the recording" + of(p) + " lacks\n\n"
 	case partTree:

@@ -33,6 +33,7 @@ type material struct {
 	texts    map[trace.Function]source.Text
 	items    map[trace.Function]*item
 	missing  map[missingKey]*item
+	modules  modules
 	position func(*trace.Function) string
 	warnings []string
 }
@@ -87,6 +88,11 @@ func collect(in Input) (*material, error) {
 	if len(m.runs) == 2 && m.runs[0].label == m.runs[1].label {
 		return nil, fmt.Errorf("both runs are labelled %q", m.runs[0].label)
 	}
+	texts := make([]source.Text, len(order))
+	for i, fn := range order {
+		texts[i] = m.texts[fn]
+	}
+	m.modules = newModules(texts)
 	m.assign(order)
 	for i := range m.runs {
 		m.occurrences(&m.runs[i])
@@ -111,11 +117,11 @@ func (m *material) assign(order []trace.Function) {
 			continue
 		case t.Kind == source.Missing || t.Body == "":
 			m.items[fn] = m.missingItem(fn, t)
-			gaps.add(t.Warning, symbol.Short(source.Canonical(fn.Name)))
+			gaps.add(t, fn.Name)
 			continue
 		}
 		if t.Warning != "" {
-			gaps.add(t.Warning, symbol.Short(source.Canonical(fn.Name)))
+			gaps.add(t, fn.Name)
 		}
 		if byFile[t.Display] == nil {
 			files = append(files, t.Display)
@@ -138,7 +144,7 @@ func (m *material) assign(order []trace.Function) {
 		end := 0
 		for _, s := range spans {
 			if outer == nil || s.txt.End > end {
-				outer, end = newItem(s.fn, s.txt), s.txt.End
+				outer, end = m.newItem(s.fn, s.txt), s.txt.End
 			}
 			m.items[s.fn] = outer
 		}
@@ -146,7 +152,7 @@ func (m *material) assign(order []trace.Function) {
 	m.warnings = gaps.sentences()
 }
 
-func newItem(fn trace.Function, t source.Text) *item {
+func (m *material) newItem(fn trace.Function, t source.Text) *item {
 	key := fn.Name
 	if t.Kind != source.Closure {
 		key = source.Canonical(fn.Name)
@@ -169,7 +175,7 @@ func newItem(fn trace.Function, t source.Text) *item {
 			start = t.DocStart
 		}
 	}
-	it.position = oneLine(fmt.Sprintf("%s:%d-%d", t.Display, start, t.End))
+	it.position = oneLine(fmt.Sprintf("%s:%d-%d", m.modules.file(t.Display), start, t.End))
 	return it
 }
 
@@ -184,7 +190,7 @@ func (m *material) missingItem(fn trace.Function, t source.Text) *item {
 	it := &item{name: oneLine(symbol.Short(key)), key: key, note: "source not available"}
 	m.missing[missingKey{key, fn.File}] = it
 	if t.Display != "" {
-		it.position = oneLine(t.Display)
+		it.position = oneLine(m.modules.file(t.Display))
 		if fn.StartLine > 0 {
 			it.position += ":" + strconv.Itoa(fn.StartLine)
 		}
@@ -228,38 +234,50 @@ func nodes(t *calltree.Tree) func(yield func(*calltree.Node) bool) {
 	}
 }
 
-// gaps gathers functions whose source is missing or doubtful, by the reason.
+// gaps gathers functions whose source is missing or doubtful.
 type gaps struct {
-	reasons []string
+	keys    []string
+	reasons map[string]string // of the first function
 	names   map[string][]string
 }
 
-func (g *gaps) add(reason, name string) {
+// add notes a function. Those of one module that is missing, or of one file
+// that was changed, share a reason but for their names.
+func (g *gaps) add(t source.Text, name string) {
 	if g.names == nil {
-		g.names = map[string][]string{}
+		g.reasons, g.names = map[string]string{}, map[string][]string{}
 	}
-	if g.names[reason] == nil {
-		g.reasons = append(g.reasons, reason)
+	reason := t.Warning
+	if reason == "" {
+		reason = "no source was found"
 	}
-	if !slices.Contains(g.names[reason], name) {
-		g.names[reason] = append(g.names[reason], name)
+	key := t.Kind.String() + " " + t.Display
+	switch mod := moduleOf(t.Display); {
+	case t.Display == "":
+		key = reason
+	case t.Kind == source.Missing && mod != "":
+		key = mod
+	}
+	if g.names[key] == nil {
+		g.keys = append(g.keys, key)
+		g.reasons[key] = reason
+	}
+	if name = symbol.Short(source.Canonical(name)); !slices.Contains(g.names[key], name) {
+		g.names[key] = append(g.names[key], name)
 	}
 }
 
-// sentences has one for each reason: a module that is not on this machine
-// would otherwise give hundreds.
+// sentences has one for each key: a module that is not on this machine would
+// otherwise give hundreds.
 func (g *gaps) sentences() []string {
 	var s []string
-	for _, reason := range g.reasons {
-		names := g.names[reason]
+	for _, key := range g.keys {
+		names := g.names[key]
 		list := strings.Join(names[:min(len(names), 3)], ", ")
 		if len(names) > 3 {
 			list += fmt.Sprintf(" and %d more", len(names)-3)
 		}
-		if reason == "" {
-			reason = "no source was found"
-		}
-		s = append(s, oneLine(list+": "+reason))
+		s = append(s, oneLine(list+": "+g.reasons[key]))
 	}
 	return s
 }

@@ -315,7 +315,7 @@ func TestClosuresStandInTheirFunction(t *testing.T) {
 func TestMissingAndStaleSources(t *testing.T) {
 	p := build(t, inputCSV(t), Options{})
 	for _, want := range []string{
-		"### dep.Border  example.com/dep@v1.0.0/border.go\nNote: source not available.\n",
+		"### dep.Border  dep/border.go\nNote: source not available.\n",
 		"### csvview.pad  csvview/column.go:5-7\nNote: csvview/column.go was changed after",
 	} {
 		if !strings.Contains(p.Text, want) {
@@ -329,13 +329,56 @@ func TestMissingAndStaleSources(t *testing.T) {
 	if strings.Contains(p.Text, "go mod download") {
 		t.Error("the prompt tells the model what to install")
 	}
-	// One reason, one warning.
+}
+
+// Reasons name the function, so one file would give a warning for each.
+func TestWarningsAreFew(t *testing.T) {
 	in := Input{
-		Runs:   []Run{{Tree: makeTree(t, "main.a\nmain.b\nmain.c\nmain.d\nmain.e")}},
-		Source: func(trace.Function) source.Text { return source.Text{Kind: source.Missing, Warning: "gone"} },
+		Runs: []Run{{Tree: makeTree(t, "main.a\nmain.b\nmain.c\nmain.d\nmain.e\nmain.f\nmain.g")}},
+		Source: func(f trace.Function) source.Text {
+			switch f.Name {
+			case "main.e", "main.f":
+				return source.Text{Display: "m.go", Start: 1, End: 1, Body: "x", Warning: "m.go was changed, so " + f.Name + " may differ"}
+			case "main.g":
+				return source.Text{Kind: source.Missing}
+			}
+			return source.Text{Kind: source.Missing, Display: "x.org/m@v1.0.0/" + f.Name + ".go", Warning: f.Name + ".go is gone"}
+		},
 	}
-	if got := fmt.Sprint(build(t, in, Options{}).Warnings); got != "[main.a, main.b, main.c and 2 more: gone]" {
-		t.Errorf("warnings: %s", got)
+	want := "main.a, main.b, main.c and 1 more: main.a.go is gone\n" +
+		"main.e, main.f: m.go was changed, so main.e may differ\n" +
+		"main.g: no source was found"
+	if got := strings.Join(build(t, in, Options{}).Warnings, "\n"); got != want {
+		t.Errorf("warnings:\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestModules(t *testing.T) {
+	var texts []source.Text
+	for _, d := range []string{
+		"main.go", "table/t.go", "std/fmt/print.go", "example.com/ansi@v1.0.0/a.go", "example.com/dep/ansi/v2@v2.0.1/sub/b.go",
+		"example.com/ansi@v1.0.0/c.go", "example.com/table@v0.1.0/d.go", "gopkg.in/yaml.v3@v3.0.1/e.go", "x.org@v1.0.0/f.go", "",
+	} {
+		texts = append(texts, source.Text{Display: d})
+	}
+	m := newModules(texts)
+	for display, want := range map[string]string{
+		"main.go":                                 "main.go",
+		"std/fmt/print.go":                        "std/fmt/print.go",
+		"example.com/ansi@v1.0.0/a.go":            "ansi/a.go",
+		"example.com/dep/ansi/v2@v2.0.1/sub/b.go": "dep-ansi/sub/b.go",
+		"example.com/table@v0.1.0/d.go":           "example.com-table/d.go", // the main module has table/
+		"gopkg.in/yaml.v3@v3.0.1/e.go":            "yaml.v3/e.go",
+		"x.org@v1.0.0/f.go":                       "x.org/f.go",
+		"not.listed/x@v1.0.0/f.go":                "not.listed/x@v1.0.0/f.go",
+	} {
+		if got := m.file(display); got != want {
+			t.Errorf("file(%q) = %q, want %q", display, got, want)
+		}
+	}
+	if want := "ansi: example.com/ansi@v1.0.0\ndep-ansi: example.com/dep/ansi/v2@v2.0.1\nexample.com-table: example.com/table@v0.1.0\n" +
+		"x.org: x.org@v1.0.0\nyaml.v3: gopkg.in/yaml.v3@v3.0.1\n"; m.legend() != want {
+		t.Errorf("legend:\n%s", m.legend())
 	}
 }
 

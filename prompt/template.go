@@ -13,6 +13,7 @@ const TemplateHelp = `A template is a Go text/template. It is given:
 
   .Instructions  the fixed text that opens the default prompt
   .Question      may be empty
+  .Modules       short names of modules and what they stand for, a line each
   .Both          of two runs, the functions that both call (a list of functions)
   .Runs          one run, or two, each with
     .Label       "A" or "B" of two runs, else empty
@@ -43,7 +44,7 @@ and "fence TEXT" gives a Markdown fence that TEXT does not contain. Example:
 // What a template may do at most. It can neither read nor write anything, but
 // it can count to 2^63 or double a string until memory ends.
 const (
-	maxTemplateOutput = 64 << 20 // bytes
+	maxTemplateOutput = 16 << 20 // bytes; a million tokens are 4 MB
 	maxTemplateSteps  = 1 << 18  // list items and templates entered
 )
 
@@ -53,9 +54,9 @@ var (
 )
 
 type templateData struct {
-	Instructions, Question string
-	Both                   []*templateFunction
-	Runs                   []templateRun
+	Instructions, Question, Modules string
+	Both                            []*templateFunction
+	Runs                            []templateRun
 }
 
 type templateRun struct {
@@ -104,7 +105,7 @@ func (m *material) execute(text string) ([]segment, error) {
 }
 
 func (m *material) templateData() (templateData, []*templateFunction) {
-	d := templateData{Instructions: instructions(len(m.runs)), Question: m.question}
+	d := templateData{Instructions: instructions(len(m.runs)), Question: m.question, Modules: m.modules.legend()}
 	of := map[*item]*templateFunction{}
 	var all []*templateFunction
 	wrap := func(items []*item) []*templateFunction {

@@ -39,14 +39,14 @@ func (m *material) treeText(r *runMaterial, v Variant) string {
 // never by an absolute path: it would tell of this machine.
 func (m *material) file(fn *trace.Function) string {
 	if m.position != nil {
-		return strings.TrimSuffix(m.position(fn), ":"+strconv.Itoa(fn.StartLine))
+		return m.modules.file(strings.TrimSuffix(m.position(fn), ":"+strconv.Itoa(fn.StartLine)))
 	}
 	t := m.texts[*fn]
 	if t.Kind == source.Generated {
 		return "" // its line is of no file
 	}
 	if t.Display != "" {
-		return t.Display
+		return m.modules.file(t.Display)
 	}
 	return fn.File[strings.LastIndexAny(fn.File, `/\`)+1:]
 }

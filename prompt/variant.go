@@ -40,6 +40,7 @@ const (
 	partInstructions partKind = "instructions"
 	partQuestion     partKind = "question"
 	partComparison   partKind = "comparison"
+	partModules      partKind = "modules"
 	partNotes        partKind = "notes"
 	partTree         partKind = "call tree"
 	partSources      partKind = "sources"
@@ -80,6 +81,9 @@ func (m *material) layout(v Variant, at Placement) []part {
 	}
 	if at != Last && m.question != "" {
 		parts = append(parts, question)
+	}
+	if legend := m.modules.legend(); legend != "" {
+		parts = append(parts, part{kind: partModules, text: legend})
 	}
 	switch {
 	case v == Ordered && len(m.runs) == 2:

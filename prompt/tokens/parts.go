@@ -11,7 +11,7 @@ import (
 var seed = maphash.MakeSeed()
 
 // hash identifies a part in the cache. With at most maxCounts of 64 bits the
-// odds that two parts share one are under 1 in 10^9.
+// odds that any two parts share one are 1 in 10^8.
 func hash(s string) uint64 { return maphash.String(seed, s) }
 
 // parts splits a text after the line breaks that no token can cross.

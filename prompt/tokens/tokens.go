@@ -71,8 +71,9 @@ type vocabulary struct {
 	counts map[uint64]int // by hash of a part
 }
 
-// maxCounts bounds the memory of a long-lived process: 4 MB or so.
-const maxCounts = 1 << 17
+// maxCounts bounds the memory of a long-lived process to some 16 MB. A function
+// of a prompt has about five parts.
+const maxCounts = 1 << 19
 
 func newVocabulary(name string) *vocabulary {
 	return &vocabulary{
