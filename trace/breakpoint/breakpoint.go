@@ -113,7 +113,7 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 		// it go on alone, and keep what was seen.
 		o.Warn("the debugger failed (%v); the program goes on without it", err)
 		r.tr.Losses = append(r.tr.Losses, trace.Loss{Kind: trace.LossTruncated, Detail: err.Error()})
-		exit = letGo(grp, pid)
+		exit = r.letGo(grp, pid)
 		r.tr.Duration = time.Since(r.tr.Start)
 	}
 	r.tr.Exit = exit
@@ -137,6 +137,7 @@ type recording struct {
 	o     Options
 	t     *target.Target
 	tgt   *proc.Target
+	traps traps
 	slide uint64 // what a position-independent program's addresses are off by
 
 	tr     *trace.Trace
@@ -188,6 +189,7 @@ func newRecording(t *target.Target, tgt *proc.Target, o Options) *recording {
 		gos: map[uint64]trace.GoStmt{}, approx: map[trace.NodeID]bool{},
 	}
 	r.b = trace.NewBuilder(r.tr)
+	r.traps = newTraps(tgt)
 	if imgs := tgt.BinInfo().Images; len(imgs) > 0 {
 		r.slide = imgs[0].StaticBase
 	}
@@ -208,15 +210,13 @@ func (r *recording) run(grp *proc.TargetGroup) (trace.Exit, error) {
 		case err != nil:
 			return trace.Exit{}, err
 		}
-		threads := r.tgt.ThreadList()
-		slices.SortFunc(threads, func(a, b proc.Thread) int { return a.ThreadID() - b.ThreadID() })
-		for _, th := range threads {
-			bp := th.Breakpoint()
-			if bp == nil || bp.Breakpoint == nil {
-				continue
-			}
-			if p := r.points[bp.Addr-r.slide]; p != nil {
-				if err := r.stop(th, bp.Addr, p); err != nil {
+		hits, err := r.traps.hits()
+		if err != nil {
+			return trace.Exit{}, err
+		}
+		for _, h := range hits {
+			if p := r.points[h.addr-r.slide]; p != nil {
+				if err := r.stop(h, p); err != nil {
 					return trace.Exit{}, err
 				}
 			}
@@ -225,22 +225,18 @@ func (r *recording) run(grp *proc.TargetGroup) (trace.Exit, error) {
 }
 
 // stop records the calls that begin at a breakpoint.
-func (r *recording) stop(th proc.Thread, addr uint64, p *point) error {
+func (r *recording) stop(h hit, p *point) error {
 	r.stops++
-	regs, err := th.Registers()
-	if err != nil {
-		return fmt.Errorf("registers of thread %d: %w", th.ThreadID(), err)
-	}
-	s := r.readStack(th.ProcessMemory(), regs, p)
+	s := r.readStack(h.th.ProcessMemory(), h.regs, p)
 	if s.cut {
 		r.cut++
 	}
-	if addr-r.slide == r.main && !r.begun {
+	if h.addr-r.slide == r.main && !r.begun {
 		if err := r.begin(); err != nil {
 			return err
 		}
 	}
-	g := r.goroutine(th, regs)
+	g := r.goroutine(h.th, h.regs)
 	if g.id != 0 {
 		r.goids[g.id] = true
 	}
@@ -298,7 +294,7 @@ func (r *recording) begin() error {
 
 // set sets the breakpoint of a point.
 func (r *recording) set(addr uint64) error {
-	if _, err := r.tgt.SetBreakpoint(0, addr+r.slide, proc.UserBreakpoint, nil); err != nil {
+	if err := r.traps.set(addr + r.slide); err != nil {
 		return err
 	}
 	r.points[addr].set = true
@@ -320,7 +316,7 @@ func (r *recording) lift(fn *watched) error {
 			continue
 		}
 		p.set = false
-		if err := r.tgt.ClearBreakpoint(addr + r.slide); err != nil {
+		if err := r.traps.clear(addr + r.slide); err != nil {
 			return fmt.Errorf("lifting the breakpoint of %s: %w", fn.name, err)
 		}
 	}
@@ -365,7 +361,8 @@ func (r *recording) finish() *trace.Trace {
 
 // letGo detaches from a target that the debugger cannot follow, and waits for
 // its end.
-func letGo(grp *proc.TargetGroup, pid int) trace.Exit {
+func (r *recording) letGo(grp *proc.TargetGroup, pid int) trace.Exit {
+	_ = r.traps.clearAll()
 	if err := grp.Detach(false); err != nil {
 		return trace.Exit{Code: -1}
 	}
