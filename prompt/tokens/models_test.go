@@ -65,6 +65,10 @@ func TestLoadModels(t *testing.T) {
 			t.Errorf("Lookup(%q) = %+v, %v; want %+v", name, got, known, want)
 		}
 	}
+	m, _ := ms.Lookup("other")
+	if c := m.Counter(); c.Encoding() != "o200k_base x 1.50" || c.Exact() {
+		t.Errorf("the counter of other is %s", c.Encoding())
+	}
 	if _, known := ms.Lookup("gpt-4o"); known {
 		t.Error("a user's table knows gpt-4o, which it does not list")
 	}

@@ -48,6 +48,12 @@ func For(model string) Counter {
 		return vocabularies[tiktoken.MODEL_O200K_BASE]
 	}
 	m, _ := Lookup(model)
+	return m.Counter()
+}
+
+// Counter returns the counter for the models that m describes: with a user's
+// own table, it takes the place of [For].
+func (m Model) Counter() Counter {
 	v := vocabularies[m.Encoding]
 	if m.Factor == 1 {
 		return v
