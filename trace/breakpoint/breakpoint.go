@@ -83,7 +83,7 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 	if err := supported(t.Binary); err != nil {
 		return nil, err
 	}
-	unpin := pin()
+	restore, unpin := pin()
 	defer unpin()
 	grp, err := launch(t)
 	if err != nil {
@@ -91,7 +91,7 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 	}
 	tgt := grp.Selected
 	pid := tgt.Pid()
-	restoreAffinity(pid)
+	restore(pid)
 
 	r := newRecording(t, tgt, o)
 	if err := r.arm(ctx); err != nil {

@@ -35,7 +35,3 @@ func signalName(n int) string {
 	}
 	return fmt.Sprintf("signal %d", n)
 }
-
-func pin() (unpin func()) { return func() {} }
-
-func restoreAffinity(int) {}

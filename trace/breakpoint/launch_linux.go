@@ -1,13 +1,18 @@
 package breakpoint
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 
+	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/pkg/proc/native"
 	"golang.org/x/sys/unix"
 
 	"tracerag/trace/binary"
+	"tracerag/trace/target"
 )
 
 func supported(f *binary.File) error {
@@ -20,12 +25,99 @@ func supported(f *binary.File) error {
 	return nil
 }
 
-func duplicate(f *os.File) (*os.File, error) {
-	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+// launch starts the target, stopped before its first instruction.
+//
+// delve could start it, too, but only in a process group of its own. Then the
+// terminal belongs either to it or to the rest of a pipeline: of
+// "tracerag run app | less" one could not read the keyboard. So the target is
+// started here, as a shell would, and delve attaches to it.
+func launch(t *target.Target) (*proc.TargetGroup, error) {
+	// Only the thread that starts the target can let go of it again.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	pid, err := startStopped(t)
 	if err != nil {
 		return nil, err
 	}
-	return os.NewFile(uintptr(fd), f.Name()), nil
+	defer hushStderr()()
+	grp, err := native.Attach(pid, nil, nil)
+	if err != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		_, _ = unix.Wait4(pid, nil, 0, nil)
+		return nil, err
+	}
+	// This ends the stop that startStopped left it in; the target itself stays
+	// where it is until delve lets it go on.
+	_ = unix.Kill(pid, unix.SIGCONT)
+	return grp, nil
+}
+
+// startStopped starts the target and leaves it, as a stopped process that
+// nobody traces, before its first instruction.
+func startStopped(t *target.Target) (pid int, err error) {
+	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
+	if t.Silent {
+		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		if err != nil {
+			return 0, err
+		}
+		defer null.Close()
+		files = []*os.File{null, null, null}
+	}
+	p, err := os.StartProcess(t.Path, t.Args, &os.ProcAttr{
+		Dir: t.Dir, Files: files,
+		Sys: &unix.SysProcAttr{
+			Ptrace: true, // stops it when it has become the program
+			// Without us it would run into breakpoints that nobody handles.
+			Pdeathsig: unix.SIGKILL,
+			Setpgid:   !target.SharesGroup(),
+		},
+	})
+	if err != nil {
+		return 0, err
+	}
+	pid = p.Pid
+	_ = p.Release() // delve waits for it
+	var ws unix.WaitStatus
+	if err := wait(pid, &ws, 0); err != nil {
+		return 0, fmt.Errorf("waiting for its start: %w", err)
+	}
+	if !ws.Stopped() {
+		return 0, errors.New("it ended before its first instruction")
+	}
+	if _, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_DETACH, uintptr(pid), 0, uintptr(unix.SIGSTOP), 0, 0); errno != 0 {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		_ = wait(pid, &ws, 0)
+		return 0, fmt.Errorf("letting go of it: %w", errno)
+	}
+	if err := wait(pid, &ws, unix.WUNTRACED); err != nil {
+		return 0, fmt.Errorf("waiting for its stop: %w", err)
+	}
+	return pid, nil
+}
+
+func wait(pid int, ws *unix.WaitStatus, options int) error {
+	for {
+		_, err := unix.Wait4(pid, ws, options, nil)
+		if err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+// hushStderr points os.Stderr elsewhere. delve warns there that values and
+// stacks need DWARF when a binary has none; we need neither.
+func hushStderr() (restore func()) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return func() {}
+	}
+	stderr := os.Stderr
+	os.Stderr = null
+	return func() {
+		os.Stderr = stderr
+		null.Close()
+	}
 }
 
 func signalName(n int) string {
@@ -33,46 +125,4 @@ func signalName(n int) string {
 		return name
 	}
 	return "signal " + strconv.Itoa(n)
-}
-
-// affinity is what the process may run on, while pin restricts it.
-var affinity unix.CPUSet
-
-// pin puts our threads on one processor. delve hands every ptrace call from one
-// thread to another, a dozen for each stop, and waking a thread on another
-// processor is the most expensive part of it: pinned, a stop took 0.4 ms
-// instead of 1.0 on a virtual machine with two processors. The target is not
-// pinned (restoreAffinity).
-func pin() (unpin func()) {
-	if err := unix.SchedGetaffinity(0, &affinity); err != nil || affinity.Count() < 2 {
-		return func() {}
-	}
-	var one unix.CPUSet
-	for cpu := 0; one.Count() == 0; cpu++ {
-		if affinity.IsSet(cpu) {
-			one.Set(cpu)
-		}
-	}
-	setAll(&one)
-	return func() { setAll(&affinity) }
-}
-
-func setAll(set *unix.CPUSet) {
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return
-	}
-	for _, t := range tasks {
-		if tid, err := strconv.Atoi(t.Name()); err == nil {
-			_ = unix.SchedSetaffinity(tid, set) // an optimisation: without it recording is only slower
-		}
-	}
-}
-
-// restoreAffinity gives the target, which has inherited our processor, all of
-// them back before its runtime counts them.
-func restoreAffinity(pid int) {
-	if affinity.Count() > 1 {
-		_ = unix.SchedSetaffinity(pid, &affinity)
-	}
 }
