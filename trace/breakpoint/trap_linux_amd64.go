@@ -25,11 +25,12 @@ const int3 = 0xCC
 // %rbp" or on a no-op, which are done by changing the thread's registers. For
 // other instructions delve's way remains.
 type rawTraps struct {
-	tgt  *proc.Target
-	mem  *os.File        // of the target; nil: through delve
-	orig map[uint64]byte // what stood where a breakpoint is set
-	code map[uint64]skip // how to get past, by address, once it was needed
-	lent []uint64        // addresses handed to delve to be stepped over
+	tgt   *proc.Target
+	mem   *os.File        // of the target; nil: through delve
+	orig  map[uint64]byte // what stood where a breakpoint is set
+	code  map[uint64]skip // how to get past, by address, once it was needed
+	lent  []uint64        // addresses handed to delve to be stepped over
+	delve map[uint64]bool // breakpoints that are delve's for good
 }
 
 // skip is what the instruction under a breakpoint does, as far as it can be done
@@ -48,7 +49,7 @@ const (
 )
 
 func newTraps(tgt *proc.Target) traps {
-	r := &rawTraps{tgt: tgt, orig: map[uint64]byte{}, code: map[uint64]skip{}}
+	r := &rawTraps{tgt: tgt, orig: map[uint64]byte{}, code: map[uint64]skip{}, delve: map[uint64]bool{}}
 	// Reading and writing here needs no detour over delve's ptrace thread. A
 	// kernel may forbid it (proc_mem.force_override), then delve does it.
 	r.mem, _ = os.OpenFile("/proc/"+strconv.Itoa(tgt.Pid())+"/mem", os.O_RDWR, 0)
@@ -73,7 +74,17 @@ func (r *rawTraps) write(addr uint64, data []byte) error {
 }
 
 func (r *rawTraps) set(addr uint64) error {
-	if _, ok := r.orig[addr]; ok {
+	if _, ok := r.orig[addr]; ok || r.delve[addr] {
+		return nil
+	}
+	// delve reports a breakpoint that is not its own only if the next byte
+	// belongs to the same function. A function without arguments that does
+	// nothing is a single byte, a return.
+	if bi := r.tgt.BinInfo(); bi.PCToFunc(addr+1) == nil || bi.PCToFunc(addr+1) != bi.PCToFunc(addr) {
+		if _, err := r.tgt.SetBreakpoint(0, addr, proc.UserBreakpoint, nil); err != nil {
+			return err
+		}
+		r.delve[addr] = true
 		return nil
 	}
 	var b [1]byte
@@ -88,6 +99,10 @@ func (r *rawTraps) set(addr uint64) error {
 }
 
 func (r *rawTraps) clear(addr uint64) error {
+	if r.delve[addr] {
+		delete(r.delve, addr)
+		return r.tgt.ClearBreakpoint(addr)
+	}
 	b, ok := r.orig[addr]
 	if !ok {
 		return nil
@@ -111,7 +126,8 @@ func (r *rawTraps) clear(addr uint64) error {
 func (r *rawTraps) hits() ([]hit, error) {
 	var out []hit
 	for _, th := range r.tgt.ThreadList() {
-		lent := th.Breakpoint().Breakpoint != nil && th.Breakpoint().Addr != 0 && r.tgt.Breakpoints().M[th.Breakpoint().Addr] == th.Breakpoint().Breakpoint
+		bp := th.Breakpoint().Breakpoint
+		lent := bp != nil && r.tgt.Breakpoints().M[bp.Addr] == bp
 		if !lent && !th.SoftExc() {
 			continue
 		}
@@ -123,7 +139,7 @@ func (r *rawTraps) hits() ([]hit, error) {
 		if !lent {
 			addr--
 		}
-		if _, ok := r.orig[addr]; !ok {
+		if _, ok := r.orig[addr]; !ok && !r.delve[addr] {
 			continue // a trap of the program's own
 		}
 		out = append(out, hit{th, addr, regs})
@@ -134,6 +150,9 @@ func (r *rawTraps) hits() ([]hit, error) {
 	}
 	r.lent = r.lent[:0]
 	for _, h := range out {
+		if r.delve[h.addr] {
+			continue // delve steps over it
+		}
 		if err := r.pass(h); err != nil {
 			return nil, fmt.Errorf("thread %d at %#x: %w", h.th.ThreadID(), h.addr, err)
 		}
@@ -223,7 +242,7 @@ func (r *rawTraps) clearAll() error {
 			return err
 		}
 	}
-	return nil
+	return nil // Detach clears what is delve's
 }
 
 func le64(v uint64) []byte {
