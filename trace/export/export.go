@@ -1,0 +1,48 @@
+// Package export writes a trace in the formats of other tools and for programs
+// of one's own.
+//
+// A trace's own file needs no export for pprof: it is a pprof profile. What is
+// written here loses something of it, and each format's doc says what. No
+// format tells when a call happened or how long it took, because a trace does
+// not know: a flame graph of one is as wide as its calls are many.
+//
+// A format is one file of this package and one row of [Formats]. Its function
+// takes a well-formed trace, writes it in the order of first calls, and gives
+// equal bytes for equal traces.
+package export
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"tracerag/trace"
+)
+
+// Format is one way of writing a trace.
+type Format struct {
+	Name  string // what one types for it
+	Ext   string // what a file of it is usually called: ".folded"
+	About string // what it is for, in a few words
+	Write func(io.Writer, *trace.Trace) error
+}
+
+// Formats returns all formats, in the order in which to offer them.
+func Formats() []Format {
+	return []Format{
+		{"folded", ".folded", "a line a stack, for flamegraph.pl, inferno, speedscope", Folded},
+		{"jsonl", ".jsonl", "everything in the trace, a JSON object a line, for jq and programs", JSONLines},
+	}
+}
+
+// Find returns the format of a name.
+func Find(name string) (Format, error) {
+	var names []string
+	for _, f := range Formats() {
+		if strings.EqualFold(f.Name, name) || strings.EqualFold(f.Ext, "."+name) {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	return Format{}, fmt.Errorf("no export format %q: there are %s", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,303 @@
+package export_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tracerag/trace"
+	"tracerag/trace/export"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// example is the trace that docs/trace-format.md shows, with everything in it
+// that a trace can hold.
+func example() *trace.Trace {
+	t := &trace.Trace{
+		Recorder: "breakpoint", Command: []string{"./app", "--csv", "my data.csv"}, Dir: "/src/app",
+		Start: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Duration: 1500 * time.Millisecond, Exit: trace.Exit{Code: 3},
+		Program: trace.Program{
+			Path: "/src/app/app", BuildID: "b1", GoVersion: "go1.26.0", GOOS: "linux", GOARCH: "amd64", MainPath: "example.com/app",
+			Main:     trace.Module{Path: "example.com/app", Version: "(devel)"},
+			Deps:     []trace.Module{{Path: "example.com/lib", Version: "v1.0.0"}},
+			Settings: []trace.Setting{{Key: "vcs.revision", Value: "0123abcd"}},
+		},
+		Include: []string{"example.com/..."}, Exclude: []string{"example.com/noise"}, Goroutines: 2,
+		Losses: []trace.Loss{
+			{Kind: trace.LossFloor, Function: "main.small", Count: 200, Detail: "the breakpoint was lifted"},
+			{Kind: trace.LossNotHooked, Function: "example.com/lib.asm", Detail: "assembly"},
+		},
+	}
+	b := trace.NewBuilder(t)
+	fn := func(name, file string, line int) trace.FuncID {
+		return b.Func(trace.Function{Name: name, Package: t.Program.PackageOf(name), File: file, StartLine: line})
+	}
+	const file = "/src/app/main.go"
+	mainf, work, small, fib, less := fn("main.main", file, 10), fn("main.work", file, 20), fn("main.small", file, 30), fn("main.fib", file, 40), fn("main.less", file, 50)
+	ini, worker := fn("example.com/lib.init.0", "/mod/example.com/lib@v1.0.0/lib.go", 5), fn("main.(*pool).work", file, 60)
+	b.Call(trace.Root{Kind: trace.RootInit}, []trace.Frame{{Func: ini}}, 1)
+	root := trace.Root{Kind: trace.RootMain}
+	b.Call(root, []trace.Frame{{Func: mainf}}, 1)
+	workNode := b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 11}}, 2)
+	n := b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 11}, {Func: small, CallLine: 22, Inlined: true}}, 200)
+	t.Nodes[n].Marks |= trace.Floor | trace.Approximate
+	b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 11}, {Func: less, CallLine: 24, Via: true}}, 6)
+	b.Call(root, []trace.Frame{{Func: mainf}, {Func: fib, CallLine: 13}}, 1)
+	b.Call(root, []trace.Frame{{Func: mainf}, {Func: fib, CallLine: 13}, {Func: fib, CallLine: 44}}, 8)
+	goStmt := trace.GoStmt{Func: "main.work", File: file, Line: 26, Creator: workNode}
+	b.Call(trace.Root{Kind: trace.RootGoroutine, Go: goStmt}, []trace.Frame{{Func: worker}}, 2)
+	b.Call(trace.Root{Kind: trace.RootCallback}, []trace.Frame{{Func: less, Via: true}}, 1)
+	return b.Finish()
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != strings.ReplaceAll(string(want), "\r\n", "\n") {
+		t.Errorf("%s differs (go test -update writes it anew); got:\n%s", path, got)
+	}
+}
+
+func TestEveryFormatOfTheExample(t *testing.T) {
+	for _, f := range export.Formats() {
+		var first, second bytes.Buffer
+		if err := errors.Join(f.Write(&first, example()), f.Write(&second, example())); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(first.Bytes(), second.Bytes()) {
+			t.Errorf("%s: equal traces give different bytes", f.Name)
+		}
+		golden(t, "example"+f.Ext, first.Bytes())
+	}
+}
+
+func TestEveryFormatTakesATraceOfNothingAndReportsAFullDisk(t *testing.T) {
+	full := errors.New("disk full")
+	for _, f := range export.Formats() {
+		if err := f.Write(io.Discard, &trace.Trace{}); err != nil {
+			t.Errorf("%s: an empty trace: %v", f.Name, err)
+		}
+		if err := f.Write(failing{full}, example()); !errors.Is(err, full) {
+			t.Errorf("%s: %v, want %v", f.Name, err, full)
+		}
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestFind(t *testing.T) {
+	for _, name := range []string{"folded", "FOLDED", "jsonl"} {
+		if f, err := export.Find(name); err != nil || !strings.EqualFold(f.Name, name) {
+			t.Errorf("%s: %q, %v", name, f.Name, err)
+		}
+	}
+	if _, err := export.Find("svg"); err == nil || err.Error() != `no export format "svg": there are folded, jsonl` {
+		t.Errorf("an unknown format: %v", err)
+	}
+}
+
+func TestFoldedNames(t *testing.T) {
+	tr := &trace.Trace{}
+	b := trace.NewBuilder(tr)
+	call := func(r trace.Root, names ...string) {
+		var stack []trace.Frame
+		for _, n := range names {
+			stack = append(stack, trace.Frame{Func: b.Func(trace.Function{Name: n})})
+		}
+		b.Call(r, stack, 1)
+	}
+	call(trace.Root{Kind: trace.RootMain}, "m", "main.F[struct { A int; B int }]")
+	call(trace.Root{Kind: trace.RootMain}, "m", "", "odd\nname\u2028here")
+	call(trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Creator: trace.NoNode}}, "g")
+	call(trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Func: "a;b", Line: 7, Creator: trace.NoNode}}, "g")
+	var out bytes.Buffer
+	if err := export.Folded(&out, b.Finish()); err != nil {
+		t.Fatal(err)
+	}
+	const want = "[main];m;main.F[struct { A int, B int }] 1\n[main];m;?;odd name here 1\n[go];g 1\n[go a,b:7];g 1\n"
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+// randomTrace calls random stacks of a small program.
+func randomTrace(seed uint64) *trace.Trace {
+	r := rand.New(rand.NewPCG(seed, 2))
+	t := &trace.Trace{Recorder: "probe", Sampled: seed%2 == 1}
+	b := trace.NewBuilder(t)
+	kinds := []trace.RootKind{trace.RootMain, trace.RootInit, trace.RootGoroutine, trace.RootCallback}
+	for range r.IntN(100) {
+		stack := make([]trace.Frame, 1+r.IntN(6))
+		for i := range stack {
+			n := r.IntN(9)
+			f := trace.Function{Name: fmt.Sprintf("main.f%d", n), Package: "main", StartLine: n}
+			stack[i] = trace.Frame{Func: b.Func(f), CallLine: r.IntN(3), Inlined: r.IntN(4) == 0, Via: r.IntN(5) == 0}
+		}
+		root := trace.Root{Kind: kinds[r.IntN(len(kinds))], Go: trace.GoStmt{Func: "main.f1", Line: r.IntN(3), Creator: trace.NoNode}}
+		b.Call(root, stack, int64(r.IntN(3)))
+	}
+	b.AttachGoroutines()
+	return b.Finish()
+}
+
+func TestFoldedStacksHoldEveryCallOnce(t *testing.T) {
+	for seed := range uint64(50) {
+		tr := randomTrace(seed)
+		var out bytes.Buffer
+		if err := export.Folded(&out, tr); err != nil {
+			t.Fatal(err)
+		}
+		var sum int64
+		for line := range strings.Lines(out.String()) {
+			i := strings.LastIndexByte(line, ' ')
+			n, err := strconv.ParseInt(strings.TrimSuffix(line[i+1:], "\n"), 10, 64)
+			if err != nil || n <= 0 || !strings.HasPrefix(line, "[") {
+				t.Fatalf("seed %d: line %q", seed, line)
+			}
+			sum += n
+		}
+		if sum != tr.Calls() {
+			t.Errorf("seed %d: %d calls in the stacks, %d in the trace", seed, sum, tr.Calls())
+		}
+	}
+}
+
+// readJSONLines is a reader that another program might have: whatever it can
+// rebuild is in the output.
+func readJSONLines(t *testing.T, data []byte) *trace.Trace {
+	t.Helper()
+	var out trace.Trace
+	marks := map[string]trace.Marks{"approximate": trace.Approximate, "floor": trace.Floor, "inlined": trace.Inlined, "recursive": trace.Recursive, "via": trace.Via}
+	var want, got [3]int
+	for line := range bytes.Lines(data) {
+		var l struct {
+			Schema, Type string
+			// of the header
+			Recorder   string
+			Sampled    bool
+			Command    []string
+			Dir        string
+			Start      time.Time
+			DurationNS time.Duration `json:"duration_ns"`
+			Exit       trace.Exit
+			Program    trace.Program
+			Include    []string
+			Exclude    []string
+			Goroutines int64
+			Functions  int
+			Nodes      int
+			Losses     int
+			// of a function
+			ID            int
+			Name, Package string
+			File          string
+			Line          int
+			// of a node
+			Parent   *trace.NodeID
+			FuncID   trace.FuncID `json:"function_id"`
+			CallLine int          `json:"call_line"`
+			Calls    int64
+			Root     trace.RootKind
+			Go       *struct {
+				Function, File string
+				Line           int
+				Creator        *trace.NodeID
+			}
+			Marks []string
+			// of a loss
+			Kind     trace.LossKind
+			Function string
+			Count    int64
+			Detail   string
+		}
+		if err := json.Unmarshal(line, &l); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		if (l.Schema == export.Schema) != (len(out.Recorder) == 0) {
+			t.Fatalf("schema %q in %s", l.Schema, line)
+		}
+		switch l.Type {
+		case "trace":
+			want = [3]int{l.Functions, l.Nodes, l.Losses}
+			out = trace.Trace{Recorder: l.Recorder, Sampled: l.Sampled, Command: l.Command, Dir: l.Dir, Start: l.Start, Duration: l.DurationNS,
+				Exit: l.Exit, Program: l.Program, Include: l.Include, Exclude: l.Exclude, Goroutines: l.Goroutines}
+		case "function":
+			if l.ID != got[0] {
+				t.Fatalf("function %d where %d is due", l.ID, got[0])
+			}
+			got[0]++
+			out.Functions = append(out.Functions, trace.Function{Name: l.Name, Package: l.Package, File: l.File, StartLine: l.Line})
+		case "node":
+			if l.ID != got[1] {
+				t.Fatalf("node %d where %d is due", l.ID, got[1])
+			}
+			got[1]++
+			n := trace.Node{Parent: trace.NoNode, Func: l.FuncID, CallLine: l.CallLine, Calls: l.Calls, Root: l.Root, Go: trace.GoStmt{Creator: trace.NoNode}}
+			if l.Parent != nil {
+				n.Parent = *l.Parent
+			}
+			if l.Go != nil {
+				n.Go.Func, n.Go.File, n.Go.Line = l.Go.Function, l.Go.File, l.Go.Line
+				if l.Go.Creator != nil {
+					n.Go.Creator = *l.Go.Creator
+				}
+			}
+			for _, m := range l.Marks {
+				n.Marks |= marks[m]
+			}
+			out.Nodes = append(out.Nodes, n)
+		case "loss":
+			got[2]++
+			out.Losses = append(out.Losses, trace.Loss{Kind: l.Kind, Function: l.Function, Count: l.Count, Detail: l.Detail})
+		default:
+			t.Fatalf("type %q in %s", l.Type, line)
+		}
+	}
+	if got != want {
+		t.Errorf("%v functions, nodes and losses; the header promises %v", got, want)
+	}
+	return &out
+}
+
+func TestJSONLinesHoldTheWholeTrace(t *testing.T) {
+	traces := []*trace.Trace{example()}
+	for seed := range uint64(20) {
+		traces = append(traces, randomTrace(seed))
+	}
+	for i, want := range traces {
+		var out bytes.Buffer
+		if err := export.JSONLines(&out, want); err != nil {
+			t.Fatal(err)
+		}
+		got := readJSONLines(t, out.Bytes())
+		if len(want.Nodes) == 0 {
+			got.Nodes, got.Functions = want.Nodes, want.Functions
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("trace %d: read\n%+v\nwritten\n%+v", i, got, want)
+		}
+	}
+}
