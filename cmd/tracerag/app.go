@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"tracerag/llm"
+	"tracerag/prompt"
+	"tracerag/trace/store"
+)
+
+// app is what every subcommand works with.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	cwd            string
+	quiet          bool
+	dir            string // flag --dir
+}
+
+func newApp(stdin io.Reader, stdout, stderr io.Writer) (*app, error) {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	var err error
+	a.cwd, err = os.Getwd()
+	return a, err
+}
+
+// command is a subcommand: its place in the help, and what runs it.
+type command struct {
+	name, args, short string
+	run               func(a *app, ctx context.Context, c *command, args []string) int
+}
+
+// commands in the order of the help. The first three are the ones that matter.
+var commands []*command
+
+func init() {
+	commands = []*command{
+		{"run", "[flags] -- PROGRAM [ARG...]", "run a program and record what it calls", runRun},
+		{"ask", "[flags] [TRACE] QUESTION", "ask a model about a recorded run", runAsk},
+		{"compare", "[flags] A B", "what two runs did differently", runCompare},
+		{"tree", "[flags] [TRACE]", "print the call tree", runTree},
+		{"prompt", "[flags] [TRACE] [QUESTION]", "print the prompt that ask would send", runPrompt},
+		{"list", "", "list the saved traces", runList},
+		{"show", "[TRACE]", "what a trace is, and what it lacks", runShow},
+		{"rm", "TRACE...", "remove traces", runRm},
+		{"export", "[flags] [TRACE]", "write a trace in another tool's format", runExport},
+		{"import", "[flags] FILE", "take a trace, or a CPU profile as a sampled trace", runImport},
+		{"sizes", "[flags] [TRACE...]", "tokens by prompt variant (the paper's tables 8 and 9)", runSizes},
+		{"doctor", "[flags] [PROGRAM]", "what this machine, program and configuration can do", runDoctor},
+	}
+}
+
+const topHelp = `tracerag records one run of a Go program and asks a language model about it.
+
+  tracerag run -- ./app --csv data.csv                 run the program, record its calls
+  tracerag ask "which function draws the border?"      ask about the last run
+  tracerag compare @prev @last                         what the last two runs did differently
+`
+
+func (a *app) dispatch(ctx context.Context, args []string) int {
+	if len(args) == 0 {
+		fmt.Fprint(a.stdout, topHelp, "\nall commands: tracerag help\n")
+		return exitOK
+	}
+	name := args[0]
+	switch name {
+	case "help", "-h", "--help":
+		if len(args) > 1 {
+			if c := find(args[1]); c != nil {
+				return c.run(a, ctx, c, []string{"--help"})
+			}
+			name = args[1]
+			break
+		}
+		a.help()
+		return exitOK
+	case "version", "--version":
+		fmt.Fprintln(a.stdout, "tracerag", version())
+		return exitOK
+	}
+	if c := find(name); c != nil {
+		return c.run(a, ctx, c, args[1:])
+	}
+	fmt.Fprintf(a.stderr, "tracerag: no command %q", name)
+	if s := nearest(name); s != "" {
+		fmt.Fprintf(a.stderr, ": did you mean %s?", s)
+	}
+	fmt.Fprintln(a.stderr, "\n  tracerag help           all commands\n  tracerag run -- ./app   record a run of ./app")
+	return exitUsage
+}
+
+func find(name string) *command {
+	for _, c := range commands {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// nearest returns the command that a mistyped one begins like.
+func nearest(name string) string {
+	best, score := "", 1
+	for _, c := range commands {
+		n := 0
+		for n < len(name) && n < len(c.name) && name[n] == c.name[n] {
+			n++
+		}
+		if n > score {
+			best, score = c.name, n
+		}
+	}
+	return best
+}
+
+func (a *app) help() {
+	fmt.Fprint(a.stdout, topHelp, "\nCommands:\n")
+	for _, c := range commands {
+		fmt.Fprintf(a.stdout, "  %-9s%s\n", c.name, c.short)
+	}
+	fmt.Fprint(a.stdout, `
+TRACE is an id or the beginning of one, @last (the default), @prev, or a file.
+"tracerag COMMAND --help" explains a command's flags.
+
+Environment:
+  TRACERAG_DIR      where traces are kept (default: .tracerag in the module's root)
+  OPENAI_API_KEY, OPENAI_BASE_URL, TRACERAG_MODEL   the model for ask; see tracerag ask --help
+  NO_COLOR          no colours
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the prompt does not fit the model.
+run: the program's own; 125 tracerag failed, 126 the program cannot be run or
+recorded, 127 not found. compare: 0 equal, 1 different, 2 error.
+`)
+}
+
+// flags returns a flag set for c with the flags that every command has.
+func (a *app) flags(c *command, help string) *pflag.FlagSet {
+	f := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
+	f.SetOutput(io.Discard) // errors are printed once, by parse
+	f.SortFlags = false
+	f.StringVar(&a.dir, "dir", "", "keep traces in `DIR` (default: $TRACERAG_DIR, or .tracerag in the module's root)")
+	f.BoolVar(&a.quiet, "quiet", false, "no messages on standard error but errors")
+	f.Usage = func() {
+		fmt.Fprintf(a.stdout, "%s\n\nUsage: tracerag %s\n", strings.TrimSpace(help), strings.TrimSpace(c.name+" "+c.args))
+		fmt.Fprintf(a.stdout, "\nFlags:\n%s", f.FlagUsages())
+	}
+	return f
+}
+
+// parse parses a command line. When it returns false the command ends with the
+// code.
+func (a *app) parse(c *command, f *pflag.FlagSet, args []string) (code int, ok bool) {
+	err := f.Parse(args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return exitOK, false
+	case err != nil:
+		return a.usage(c, err.Error()), false
+	}
+	return 0, true
+}
+
+// usage reports a wrong command line.
+func (a *app) usage(c *command, msg string) int {
+	fmt.Fprintf(a.stderr, "tracerag %s: %s\n  usage: tracerag %s\n  tracerag %s --help explains the flags\n", c.name, msg, strings.TrimSpace(c.name+" "+c.args), c.name)
+	return exitUsage
+}
+
+// fail reports an error, with a hint where it has one.
+func (a *app) fail(err error) int {
+	lines := strings.SplitN(err.Error(), "\n", 2)
+	fmt.Fprintf(a.stderr, "tracerag: %s\n", lines[0])
+	if len(lines) > 1 {
+		a.hint(lines[1])
+	}
+	if h := llm.Hint(err); h != "" {
+		a.hint(h)
+	}
+	var big *prompt.OverWindowError
+	if errors.As(err, &big) {
+		return exitTooLarge
+	}
+	return exitFailure
+}
+
+func (a *app) hint(text string) {
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		fmt.Fprintf(a.stderr, "  %s\n", strings.TrimSpace(line))
+	}
+}
+
+// note prints a message for the user, which --quiet silences.
+func (a *app) note(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.stderr, "tracerag: "+format+"\n", args...)
+	}
+}
+
+// store opens the directory of traces.
+func (a *app) store() (*store.Store, error) {
+	dir, err := store.Locate(a.dir, a.getenv("TRACERAG_DIR"), a.cwd)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(dir), nil
+}
+
+// terminal reports whether w is one.
+func terminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// color reports whether standard output takes colours.
+func (a *app) color() bool {
+	return terminal(a.stdout) && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"tracerag/llm"
+	"tracerag/prompt"
+	"tracerag/prompt/tokens"
+	"tracerag/trace/store"
+)
+
+const askHelp = `
+ask sends the question, the call tree and the source of the called functions to a
+language model and streams its answer. Names and positions that the answer cites
+are checked against what was sent. The conversation is saved beside the trace.
+
+The model is any behind an OpenAI-compatible endpoint:
+  export OPENAI_API_KEY=...                                       OpenAI
+  export OPENAI_BASE_URL=http://localhost:11434/v1 TRACERAG_MODEL=qwen3   Ollama
+Without one, ask prints the prompt, to be pasted into any chat.
+
+QUESTION "-" is read from standard input.`
+
+// modelFlags choose the endpoint.
+type modelFlags struct {
+	baseURL     string
+	timeout     time.Duration
+	maxTokens   int
+	temperature float64
+	retries     int
+}
+
+func (m *modelFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&m.baseURL, "base-url", "", "the endpoint's `URL` (default: $OPENAI_BASE_URL, or OpenAI's)")
+	f.DurationVar(&m.timeout, "timeout", 0, "give up after this `TIME` without a word from the model (default 10m)")
+	f.IntVar(&m.maxTokens, "max-tokens", 0, "let the answer have at most this many `TOKENS`")
+	f.Float64Var(&m.temperature, "temperature", -1, "sampling temperature (default: the model's own)")
+	f.IntVar(&m.retries, "retries", 0, "try a busy or failing endpoint this often again (default 4; -1 never)")
+}
+
+func (a *app) modelConfig(m *modelFlags, model string) (llm.Config, error) {
+	c := llm.Config{Model: model, BaseURL: m.baseURL, Timeout: m.timeout, MaxTokens: m.maxTokens, MaxRetries: m.retries}
+	if m.temperature >= 0 {
+		c.Temperature = &m.temperature
+	}
+	c.OnRetry = func(attempt int, wait time.Duration, reason string) {
+		a.note("%s: trying again in %s (attempt %d failed)", reason, wait.Round(100*time.Millisecond), attempt)
+	}
+	return llm.FromEnv(a.getenv, c)
+}
+
+func runAsk(a *app, ctx context.Context, c *command, args []string) int {
+	f := a.flags(c, askHelp)
+	var t treeFlags
+	var p promptFlags
+	var m modelFlags
+	p.addModel(f)
+	m.add(f)
+	more := f.Bool("continue", false, "go on with the newest conversation about the trace")
+	dry := f.Bool("dry-run", false, "print what would be sent and its size, and send nothing")
+	compare := f.StringArray("compare", nil, "ask about two traces: --compare A B QUESTION")
+	toClipboard := f.Bool("copy", false, "without a model: copy the prompt to the clipboard instead of printing it")
+	p.add(f)
+	t.add(f)
+	t.addBaseline(f)
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	s, err := a.store()
+	if err != nil {
+		return a.fail(err)
+	}
+	names, question, err := a.operands(s, *compare, f.Args(), true)
+	if err != nil {
+		return a.usage(c, err.Error())
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	q := &inquiry{names: names, question: question, dry: *dry, more: *more, copy: *toClipboard, tree: &t, prompt: &p, model: &m}
+	if err := a.ask(ctx, s, q); err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}
+
+// inquiry is one question about one trace or two.
+type inquiry struct {
+	names           []string
+	question        string
+	dry, more, copy bool
+	tree            *treeFlags
+	prompt          *promptFlags
+	model           *modelFlags
+}
+
+func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
+	cfg, cfgErr := a.modelConfig(q.model, q.prompt.model)
+	if cfgErr != nil && !errors.Is(cfgErr, llm.ErrNotConfigured) {
+		return cfgErr
+	}
+	q.prompt.model = cfg.Model
+	conv, text, err := a.conversation(s, q)
+	if err != nil {
+		return err
+	}
+	switch {
+	case q.dry:
+		return a.dryRun(conv, text, cfg, cfgErr)
+	case cfgErr != nil:
+		// The default that needs nothing: the prompt itself.
+		if err := a.deliver(text, q.copy); err != nil {
+			return err
+		}
+		a.note("no model was asked: paste the prompt into any chat, or configure a model")
+		a.hint(llm.Hint(cfgErr))
+		return nil
+	}
+	if err := text.CheckWindow(); err != nil {
+		return err
+	}
+	client, err := llm.New(cfg)
+	if err != nil {
+		return err
+	}
+	a.note("asking %s: %s", cfg.Model, budgetLine(text))
+	var req llm.Request
+	for _, m := range conv.Messages {
+		req.Messages = append(req.Messages, llm.Message{Role: m.Role, Content: m.Content})
+	}
+	start := time.Now()
+	answer, askErr := client.Ask(ctx, req, a.stdout)
+	if answer.Text != "" {
+		if !strings.HasSuffix(answer.Text, "\n") {
+			fmt.Fprintln(a.stdout)
+		}
+		a.afterAnswer(conv, answer, time.Since(start))
+		if err := a.saveAnswer(s, conv, cfg.Model, answer); err != nil {
+			return errors.Join(askErr, fmt.Errorf("the answer was not saved: %w", err))
+		}
+	}
+	return askErr
+}
+
+// conversation returns what is to be sent: a new one, or one that goes on. The
+// prompt is that of its newest question.
+func (a *app) conversation(s *store.Store, q *inquiry) (*store.Conversation, *prompt.Prompt, error) {
+	p, views, err := a.build(s, q.names, q.question, q.tree, q.prompt)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.warnings(p)
+	entry := views[0].entry
+	if !q.more {
+		conv := &store.Conversation{Question: q.question, Messages: []store.Message{{Role: "user", Content: p.Text}}}
+		for _, v := range views {
+			conv.Traces = append(conv.Traces, v.entry.ID)
+		}
+		return conv, p, nil
+	}
+	old, err := s.Answers(entry)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(old) == 0 {
+		return nil, nil, fmt.Errorf("no conversation about trace %s to go on with: ask without --continue first", entry.ID)
+	}
+	last := &old[len(old)-1]
+	conv := &store.Conversation{Question: q.question, Traces: last.Traces, Messages: last.Next(q.question)}
+	var all []string
+	for _, m := range conv.Messages {
+		all = append(all, m.Content)
+	}
+	return conv, recount(p, strings.Join(all, "\n\n")), nil
+}
+
+// recount is the account of a conversation that began with another prompt: all
+// of it is sent again.
+func recount(p *prompt.Prompt, text string) *prompt.Prompt {
+	out := *p
+	out.Text = text
+	out.Total = tokens.For(p.Model).Count(text)
+	out.Left = out.Window - out.Total
+	out.Sections, out.Functions = nil, nil
+	return &out
+}
+
+func (a *app) dryRun(conv *store.Conversation, p *prompt.Prompt, cfg llm.Config, cfgErr error) error {
+	for i, m := range conv.Messages {
+		if len(conv.Messages) > 1 {
+			fmt.Fprintf(a.stdout, "--- %d %s ---\n", i+1, m.Role)
+		}
+		if _, err := io.WriteString(a.stdout, strings.TrimRight(m.Content, "\n")+"\n"); err != nil {
+			return err
+		}
+	}
+	to := "nobody: no model is configured"
+	if cfgErr == nil {
+		to = cfg.Model + " at " + firstOf(cfg.BaseURL, llm.DefaultBaseURL)
+	}
+	a.note("dry run, nothing was sent. It would go to %s", to)
+	a.note("%s", budgetLine(p))
+	if usd, ok := llm.EstimateCost(cfg.Model, llm.Usage{PromptTokens: p.Total}); ok {
+		a.note("the prompt would cost about $%.4f (list prices of %s)", usd, llm.PricesAsOf)
+	}
+	return p.CheckWindow()
+}
+
+// afterAnswer prints what is to be said about an answer: what it cost, and what
+// it cites that it was not told.
+func (a *app) afterAnswer(conv *store.Conversation, answer llm.Answer, took time.Duration) {
+	for _, n := range answer.Notes {
+		a.note("%s", n)
+	}
+	if u := answer.Usage; u != nil {
+		line := fmt.Sprintf("%s prompt + %s answer tokens", number(int64(u.PromptTokens)), number(int64(u.CompletionTokens)))
+		if u.CachedTokens > 0 {
+			line += fmt.Sprintf(" (%s cached)", number(int64(u.CachedTokens)))
+		}
+		if usd, ok := llm.EstimateCost(answer.Model, *u); ok {
+			line += fmt.Sprintf(", about $%.4f", usd)
+		}
+		a.note("%s by the server's count, %s", line, took.Round(100*time.Millisecond))
+	}
+	if answer.FinishReason == "length" {
+		a.note("the answer was cut at a limit of tokens: raise --max-tokens, or ask to go on with --continue")
+	}
+	var sent []string
+	for _, m := range conv.Messages {
+		sent = append(sent, m.Content)
+	}
+	var unknown []string
+	for _, c := range prompt.CheckCitations(answer.Text, strings.Join(sent, "\n")) {
+		if !c.Known {
+			unknown = append(unknown, c.Text)
+		}
+	}
+	if len(unknown) > 0 {
+		a.note("not in what was sent, so from the model's memory or made up: %s", strings.Join(unknown, ", "))
+	}
+}
+
+func (a *app) saveAnswer(s *store.Store, conv *store.Conversation, model string, answer llm.Answer) error {
+	entry, err := s.Find(conv.Traces[0])
+	if err != nil {
+		return err
+	}
+	conv.Model, conv.Answer, conv.Incomplete = model, answer.Text, answer.Incomplete
+	if u := answer.Usage; u != nil {
+		conv.Usage = store.Usage(*u)
+	}
+	path, err := s.SaveAnswer(entry, *conv)
+	if err != nil {
+		return err
+	}
+	a.note("saved: %s", path)
+	return nil
+}

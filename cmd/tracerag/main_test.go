@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"tracerag/fixtures"
+	"tracerag/llm/llmtest"
+	"tracerag/trace/store"
+)
+
+var update = flag.Bool("update", false, "rewrite what the scripts compare with")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"tracerag": main})
+}
+
+// TestScripts runs the command as a user does. Beside testscript's own commands
+// the scripts have those of scriptCommands, and begin in an empty directory with
+// the environment that testscript makes: none of the user's keys and models is in
+// it.
+func TestScripts(t *testing.T) {
+	// Built here: a script cannot say what is wrong with a build.
+	programs := map[string]string{}
+	for _, name := range []string{"twice", "exits", "stdio"} {
+		programs[name] = fixtures.Build(t, name)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                filepath.Join("testdata", "script"),
+		UpdateScripts:      *update,
+		RequireUniqueNames: true,
+		Cmds:               scriptCommands(programs),
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "record": // on this system, with this recorder
+				return runtime.GOOS == "linux" && runtime.GOARCH == "amd64", nil
+			case "root":
+				return os.Getuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+	})
+}
+
+func scriptCommands(programs map[string]string) map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"app":      cmdApp,
+		"code":     cmdCode,
+		"fixture":  func(ts *testscript.TestScript, _ bool, args []string) { cmdFixture(ts, programs, args) },
+		"model":    cmdModel,
+		"nowhere":  cmdNowhere,
+		"requests": cmdRequests,
+		"trace":    cmdTrace,
+	}
+}
+
+// app puts the sources of testdata/program into the directory app, and goes
+// there.
+func cmdApp(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.CopyFS(ts.MkAbs("app"), os.DirFS(filepath.Join(testDir, "testdata", "program"))))
+	ts.Check(ts.Chdir(ts.MkAbs("app")))
+}
+
+// testDir is where go test runs this package's tests.
+var testDir, _ = os.Getwd()
+
+// code N COMMAND [ARG...] runs a command that must exit with N.
+func cmdCode(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: code N COMMAND [ARG...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// fixture NAME [FILE] puts a program of package fixtures there.
+func cmdFixture(ts *testscript.TestScript, programs map[string]string, args []string) {
+	path, ok := programs[args[0]]
+	if !ok {
+		ts.Fatalf("no fixture %q is built", args[0])
+	}
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[len(args)-1]), data, 0o755))
+}
+
+// trace NAME... saves hand-made traces in the order of their names, and sets a
+// variable of each name to its id. NAME@old is of a program that was built before
+// its sources were changed.
+func cmdTrace(ts *testscript.TestScript, _ bool, args []string) {
+	for _, arg := range args {
+		name, old := strings.CutSuffix(arg, "@old")
+		var built time.Time
+		if old {
+			built = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+		}
+		tr, err := makeTrace(name, built)
+		ts.Check(err)
+		e, err := store.Open(ts.MkAbs(".tracerag")).Save(tr)
+		ts.Check(err)
+		ts.Setenv(name, e.ID)
+	}
+}
+
+// servers are the model servers by the script that started them.
+var servers sync.Map
+
+// model STEP... starts a model server that answers the requests by the steps, the
+// last one again and again, and points the environment to it. A step is
+//
+//	TEXT             the answer
+//	drop:TEXT        the answer breaks off after this
+//	length:TEXT      the answer ends at a limit of tokens
+//	STATUS:MESSAGE   a refusal; STATUS:CODE:MESSAGE with OpenAI's code
+//	wait:STATUS      a refusal with Retry-After: 1
+func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
+	var steps []llmtest.Step
+	for _, arg := range args {
+		kind, rest, _ := strings.Cut(arg, ":")
+		status, err := strconv.Atoi(kind)
+		switch {
+		case err == nil:
+			code, message, ok := strings.Cut(rest, ":")
+			if !ok {
+				code, message = "", rest
+			}
+			steps = append(steps, llmtest.RefuseCode(status, code, message))
+		case kind == "drop":
+			steps = append(steps, llmtest.DropAfter(rest))
+		case kind == "length":
+			steps = append(steps, llmtest.Step{Text: rest, Finish: "length"})
+		case kind == "wait":
+			status, err := strconv.Atoi(rest)
+			ts.Check(err)
+			steps = append(steps, llmtest.Step{Status: status, Body: `{"error":{"message":"slow down"}}`, Header: map[string]string{"Retry-After": "1"}})
+		default:
+			steps = append(steps, llmtest.Step{Text: arg, Usage: &llmtest.Usage{PromptTokens: 2000, CompletionTokens: 100, CachedTokens: 1500}})
+		}
+	}
+	srv, err := llmtest.Serve(steps)
+	ts.Check(err)
+	ts.Defer(srv.Close)
+	servers.Store(ts, srv)
+	ts.Setenv("OPENAI_BASE_URL", srv.URL())
+	ts.Setenv("TRACERAG_MODEL", "gpt-4o")
+	ts.Setenv("OPENAI_API_KEY", testKey)
+}
+
+// testKey is a key as OpenAI's look.
+const testKey = "sk-test-4f1c0ffee4f1c0ffee4f1c0ffee"
+
+// requests N [FILE] checks how many requests the server has got so far, and
+// writes the messages of the last one to FILE.
+func cmdRequests(ts *testscript.TestScript, _ bool, args []string) {
+	srv, ok := servers.Load(ts)
+	if !ok {
+		ts.Fatalf("no model was started")
+	}
+	reqs := srv.(*llmtest.Server).Requests()
+	if want := args[0]; strconv.Itoa(len(reqs)) != want {
+		ts.Fatalf("%d requests were made, want %s", len(reqs), want)
+	}
+	if len(args) > 1 {
+		var b strings.Builder
+		for _, m := range reqs[len(reqs)-1].Chat.Messages {
+			fmt.Fprintf(&b, "--- %s ---\n%s\n", m.Role, m.Content)
+		}
+		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o644))
+	}
+}
+
+// nowhere TEXT fails if TEXT is in the last command's output or in any file
+// below the script's directory, in compressed ones, too. Without TEXT it looks
+// for the key that model configured.
+func cmdNowhere(ts *testscript.TestScript, _ bool, args []string) {
+	text := testKey
+	if len(args) > 0 {
+		text = args[0]
+	}
+	for _, out := range []string{"stdout", "stderr"} {
+		if strings.Contains(ts.ReadFile(out), text) {
+			ts.Fatalf("%s holds %s", out, text)
+		}
+	}
+	ts.Check(filepath.WalkDir(ts.Getenv("WORK"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if z, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
+			if data, err = io.ReadAll(z); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		if bytes.Contains(data, []byte(text)) {
+			return fmt.Errorf("%s holds %s", path, text)
+		}
+		return nil
+	}))
+}

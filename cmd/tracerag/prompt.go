@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/atotto/clipboard"
+
+	"tracerag/prompt"
+	"tracerag/trace/store"
+)
+
+const promptHelp = `
+prompt prints what ask would send: the question, the call tree, and the source of
+the called functions in the order in which they were called. It sends nothing.
+Paste it into any chat.`
+
+func runPrompt(a *app, _ context.Context, c *command, args []string) int {
+	f := a.flags(c, promptHelp)
+	var t treeFlags
+	var p promptFlags
+	compare := f.StringArray("compare", nil, "put two traces side by side: --compare A B, or --compare A --compare B")
+	account := f.Bool("tokens", false, "print the account of tokens, by section and function, instead of the prompt")
+	asJSON := f.Bool("json", false, "print prompt and account as JSON")
+	toClipboard := f.Bool("copy", false, "copy the prompt to the clipboard instead of printing it")
+	p.addModel(f)
+	p.add(f)
+	t.add(f)
+	t.addBaseline(f)
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	if p.template == "help" {
+		fmt.Fprint(a.stdout, prompt.TemplateHelp)
+		return exitOK
+	}
+	s, err := a.store()
+	if err != nil {
+		return a.fail(err)
+	}
+	names, question, err := a.operands(s, *compare, f.Args(), false)
+	if err != nil {
+		return a.usage(c, err.Error())
+	}
+	pr, _, err := a.build(s, names, question, &t, &p)
+	if err != nil {
+		return a.fail(err)
+	}
+	a.warnings(pr)
+	switch {
+	case *asJSON:
+		enc := json.NewEncoder(a.stdout)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", " ")
+		err = enc.Encode(pr)
+	case *account:
+		err = writeAccount(a.stdout, pr)
+	default:
+		err = a.deliver(pr, *toClipboard)
+	}
+	if err == nil {
+		err = pr.CheckWindow()
+	}
+	if err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}
+
+// deliver prints the prompt, or copies it.
+func (a *app) deliver(p *prompt.Prompt, toClipboard bool) error {
+	if toClipboard {
+		if err := clipboard.WriteAll(p.Text); err != nil {
+			return fmt.Errorf("copying to the clipboard: %w\nprint it and copy it yourself: leave --copy out", err)
+		}
+		a.note("copied: %s", budgetLine(p))
+		return nil
+	}
+	if _, err := io.WriteString(a.stdout, p.Text); err != nil {
+		return err
+	}
+	a.note("%s", budgetLine(p))
+	return nil
+}
+
+// operands splits the words after the flags into traces and a question. Without
+// --compare a first word that names a trace is one if a question follows it, or
+// if no question is needed.
+func (a *app) operands(s *store.Store, compare, words []string, needQuestion bool) (names []string, question string, err error) {
+	switch len(compare) {
+	case 0:
+		names = []string{"@last"}
+		n := len(words)
+		if n > 1 || n == 1 && !needQuestion && isTrace(s, words[0]) {
+			if !isTrace(s, words[0]) {
+				_, err := s.Find(words[0])
+				return nil, "", fmt.Errorf("%w\nis the question one word? put it in quotes", err)
+			}
+			names, words = words[:1], words[1:]
+		}
+	case 1:
+		if len(words) == 0 {
+			return nil, "", fmt.Errorf("--compare %s: and which other trace?", compare[0])
+		}
+		names, words = []string{compare[0], words[0]}, words[1:]
+	case 2:
+		names = compare
+	default:
+		return nil, "", errors.New("--compare takes two traces")
+	}
+	question = strings.Join(words, " ")
+	if question == "-" {
+		data, err := io.ReadAll(a.stdin)
+		if err != nil {
+			return nil, "", fmt.Errorf("reading the question: %w", err)
+		}
+		question = strings.TrimSpace(string(data))
+	}
+	if needQuestion && strings.TrimSpace(question) == "" {
+		return nil, "", errors.New("no question")
+	}
+	return names, question, nil
+}
+
+// build makes the prompt for one trace, or for two.
+func (a *app) build(s *store.Store, names []string, question string, t *treeFlags, p *promptFlags) (*prompt.Prompt, []*view, error) {
+	o, err := a.promptOptions(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	views, err := a.open(s, names, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, v := range views {
+		if v.tree.Size == 0 {
+			return nil, nil, fmt.Errorf("trace %s: the call tree is empty: %s", v.entry.ID, emptyReason(v.trace, v))
+		}
+	}
+	pr, err := prompt.Build(promptInput(question, views...), o)
+	return pr, views, err
+}
+
+// writeAccount prints what every part of a prompt costs.
+func writeAccount(w io.Writer, p *prompt.Prompt) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "tokens\tlines\tsection")
+	for _, s := range p.Sections {
+		fmt.Fprintf(tw, "%d\t%d\t%s\n", s.Tokens, s.Lines, s.Name)
+	}
+	fmt.Fprintln(tw, "\t\t\ntokens\tlines\ttimes\tfunction\tposition")
+	for _, f := range p.Functions {
+		fmt.Fprintf(tw, "%d\t%d\t%d\t%s\t%s\n", f.Tokens, f.Lines, f.Times, f.Name, f.Position)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\ntotal %s; %s left\n", budgetLine(p), number(int64(p.Left)))
+	return err
+}
+
+func isTrace(s *store.Store, name string) bool {
+	_, err := s.Find(name)
+	return err == nil
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"tracerag/prompt"
+	"tracerag/prompt/tokens"
+	"tracerag/source"
+	"tracerag/trace"
+)
+
+// promptFlags choose the prompt that a tree is put into.
+type promptFlags struct {
+	variant, at, format, template string
+	model, models                 string
+	window                        int
+}
+
+func (p *promptFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&p.variant, "variant", string(prompt.Ordered), "ordered: tree and each source once in call order; full, A, C, CA, T: the\nvariants of the paper's table 3")
+	f.StringVar(&p.at, "question", "", "where the question stands: first, last or both (default: the variant's own)")
+	f.StringVar(&p.format, "format", string(prompt.Markdown), "markdown, xml or json")
+	f.StringVar(&p.template, "template", "", "make the prompt by the Go text/template in `FILE` (help: --template=help)")
+	f.StringVar(&p.models, "models", "", "context windows by model from `FILE`, before the built-in table")
+	f.IntVar(&p.window, "window", 0, "the model takes this many `TOKENS` (default: from the table of models)")
+}
+
+// addModel is apart, since run and ask put it beside the endpoint's flags.
+func (p *promptFlags) addModel(f *pflag.FlagSet) {
+	f.StringVar(&p.model, "model", "", "the model that is asked, and whose tokens are counted (default: $TRACERAG_MODEL)")
+}
+
+// options returns what the flags say, for the model that will be asked.
+func (a *app) promptOptions(p *promptFlags) (prompt.Options, error) {
+	o := prompt.Options{
+		Variant: prompt.Variant(p.variant), QuestionAt: prompt.Placement(p.at), Format: prompt.Format(p.format), Model: p.model, Window: p.window,
+	}
+	for _, v := range prompt.Variants {
+		if strings.EqualFold(string(v), p.variant) {
+			o.Variant = v
+		}
+	}
+	if o.Model == "" {
+		o.Model = firstOf(a.getenv("TRACERAG_MODEL"), a.getenv("OPENAI_MODEL"))
+	}
+	if p.models != "" && o.Model != "" {
+		table, err := tokens.LoadModels(p.models)
+		if err != nil {
+			return o, err
+		}
+		if m, ok := table.Lookup(o.Model); ok {
+			o.Counter = m.Counter()
+			if o.Window == 0 {
+				o.Window = m.Window
+			}
+		}
+	}
+	if p.template != "" {
+		data, err := os.ReadFile(p.template)
+		if err != nil {
+			return o, fmt.Errorf("--template: %w", err)
+		}
+		o.Template = string(data)
+	}
+	return o, nil
+}
+
+// counter is the counter of tokens that options choose.
+func counter(o prompt.Options) tokens.Counter {
+	if o.Counter != nil {
+		return o.Counter
+	}
+	return tokens.For(o.Model)
+}
+
+func firstOf(s ...string) string {
+	for _, x := range s {
+		if x != "" {
+			return x
+		}
+	}
+	return ""
+}
+
+// input puts one or two views into what a prompt is made of.
+func promptInput(question string, views ...*view) prompt.Input {
+	in := prompt.Input{Question: question}
+	for _, v := range views {
+		in.Runs = append(in.Runs, prompt.Run{Title: commandLine(v.trace.Command), Tree: v.tree, Notes: v.notes()})
+	}
+	// A function of two runs is the same function; each run's own resolver
+	// answers for the functions of its binary.
+	owner := map[trace.Function]*view{}
+	for i := len(views) - 1; i >= 0; i-- {
+		for _, f := range views[i].trace.Functions {
+			owner[f] = views[i]
+		}
+	}
+	in.Source = func(f trace.Function) source.Text {
+		if v := owner[f]; v != nil {
+			return v.text(f)
+		}
+		return views[0].text(f)
+	}
+	return in
+}
+
+// warnSources tells on standard error what the prompt's warnings say, the
+// first few in full.
+func (a *app) warnings(p *prompt.Prompt) {
+	const most = 5
+	for i, w := range p.Warnings {
+		if i == most && len(p.Warnings) > most+1 {
+			a.note("and %d more warnings like these: tracerag prompt --json lists them", len(p.Warnings)-most)
+			return
+		}
+		a.note("%s", w)
+	}
+}
+
+// budgetLine says how large a prompt is, and for what model.
+func budgetLine(p *prompt.Prompt) string {
+	about := ""
+	if p.Estimated {
+		about = "about "
+	}
+	model := firstOf(p.Model, "a model")
+	return fmt.Sprintf("%s%s tokens (%s), %.0f%% of the %s that %s takes", about, number(int64(p.Total)), p.Encoding,
+		100*float64(p.Total)/float64(p.Window), number(int64(p.Window)), model)
+}

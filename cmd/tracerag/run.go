@@ -1,0 +1,303 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/pflag"
+
+	"tracerag/prompt"
+	"tracerag/trace"
+	"tracerag/trace/breakpoint"
+	"tracerag/trace/store"
+	"tracerag/trace/target"
+)
+
+const runHelp = `
+run runs a compiled Go program and records its calls. The program keeps standard
+input, output and error, the terminal, its signals and its exit code.
+
+  tracerag run -- ./app --csv data.csv
+  tracerag run --baseline=--version -- ./app --csv data.csv    without what every start does
+  tracerag run -q "which function draws the border?" -- ./app --csv data.csv
+
+Patterns of --include and --exclude are the go command's: ./..., github.com/x/...,
+std, all, main. By default everything outside the standard library is recorded.`
+
+// runFlags are those of a recording.
+type runFlags struct {
+	include, exclude []string
+	baseline         string
+	maxHits          int
+	maxStops         int
+	noInlined        bool
+}
+
+func (r *runFlags) add(f *pflag.FlagSet) {
+	f.StringSliceVar(&r.include, "include", nil, "record only the packages that match these `PATTERNS`")
+	f.StringSliceVar(&r.exclude, "exclude", nil, "do not record the packages that match these `PATTERNS`")
+	f.StringVar(&r.baseline, "baseline", "", "leave out of the tree what another run does, too: a `TRACE`, or arguments to\nrun the same program with first, such as --baseline=--version")
+	f.IntVar(&r.maxHits, "max-hits", breakpoint.DefaultMaxHits, "watch a function for this many `CALLS`, then let it go (its count is a floor)")
+	f.IntVar(&r.maxStops, "max-stops", breakpoint.DefaultMaxStops, "after this many `CALLS` in all let every function go at its next one")
+	f.BoolVar(&r.noInlined, "no-inlined", false, "do not look for calls that the compiler inlined")
+}
+
+func runRun(a *app, ctx context.Context, c *command, args []string) int {
+	f := a.flags(c, runHelp)
+	f.SetInterspersed(false) // the program's own flags are not ours
+	var r runFlags
+	var t treeFlags
+	var p promptFlags
+	var m modelFlags
+	r.add(f)
+	question := f.StringP("ask", "q", "", "go straight on to the answer to this `QUESTION`")
+	toClipboard := f.Bool("copy", false, "with -q and without a model: copy the prompt to the clipboard")
+	t.add(f)
+	p.addModel(f)
+	p.add(f)
+	m.add(f)
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	if f.NArg() == 0 {
+		return a.usage(c, "no program: tracerag run -- ./app --csv data.csv")
+	}
+	s, err := a.store()
+	if err != nil {
+		a.fail(err)
+		return exitRunFailed
+	}
+	rec, err := a.record(ctx, s, f.Args(), &r)
+	if err != nil {
+		a.fail(err)
+		return recordCode(err)
+	}
+	code := rec.trace.Exit.Code
+	if err := a.finish(ctx, s, rec, &t, &p, &m, *question, *toClipboard); err != nil {
+		a.fail(err)
+		if code == 0 {
+			return exitRunFailed
+		}
+	}
+	return code
+}
+
+// recordCode is the exit code for a run that was not made.
+func recordCode(err error) int {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
+		return exitRunNotFound
+	case errors.Is(err, errCannotRun):
+		return exitRunCannot
+	}
+	return exitRunFailed
+}
+
+var errCannotRun = errors.New("the program cannot be recorded")
+
+// cannotRun marks an error as the program's without changing its text.
+type cannotRun struct{ error }
+
+func (cannotRun) Is(target error) bool { return target == errCannotRun }
+func (e cannotRun) Unwrap() error      { return e.error }
+
+// recording is a finished and saved run.
+type recording struct {
+	trace *trace.Trace
+	entry store.Entry
+}
+
+// record runs the baseline, if one is to be run, and then the program.
+func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runFlags) (*recording, error) {
+	tgt, err := target.Find(args, a.cwd, r.include, r.exclude)
+	if err != nil {
+		return nil, cannotRun{err}
+	}
+	baseline, err := a.baseline(ctx, s, tgt, r)
+	if err != nil {
+		return nil, err
+	}
+	tr, err := a.recordOne(ctx, tgt, r)
+	if err != nil {
+		return nil, cannotRun{err}
+	}
+	tr.Baseline = baseline
+	e, err := s.Save(tr)
+	if err != nil {
+		return nil, fmt.Errorf("the trace was not saved: %w", err)
+	}
+	return &recording{tr, e}, nil
+}
+
+func (a *app) recordOne(ctx context.Context, tgt *target.Target, r *runFlags) (*trace.Trace, error) {
+	bar := a.progress("setting breakpoints")
+	o := breakpoint.Options{
+		MaxHits: r.maxHits, MaxStops: r.maxStops, NoInlined: r.noInlined, Warn: a.note,
+		Progress: bar.set,
+		Started:  func(int) { bar.close() },
+	}
+	tr, err := breakpoint.Record(ctx, tgt, o)
+	bar.close()
+	return tr, err
+}
+
+// baseline returns the id of the trace that is to be pruned by, "" for none. A
+// value that names a trace is one; any other is arguments.
+func (a *app) baseline(ctx context.Context, s *store.Store, tgt *target.Target, r *runFlags) (string, error) {
+	if r.baseline == "" {
+		return "", nil
+	}
+	_, e, err := s.Load(r.baseline)
+	if err == nil {
+		return e.ID, nil
+	}
+	if strings.HasPrefix(r.baseline, "@") || strings.HasSuffix(r.baseline, ".gz") {
+		return "", fmt.Errorf("--baseline: %w", err)
+	}
+	words, err := split(r.baseline)
+	if err != nil {
+		return "", fmt.Errorf("--baseline=%s: %w", r.baseline, err)
+	}
+	base := *tgt
+	base.Args = append([]string{tgt.Args[0]}, words...)
+	base.Silent = true
+	a.note("baseline: running %s", commandLine(base.Args))
+	tr, err := a.recordOne(ctx, &base, r)
+	if err != nil {
+		return "", fmt.Errorf("--baseline: %w", err)
+	}
+	if e, err = baselines(s).Save(tr); err != nil {
+		return "", fmt.Errorf("the baseline was not saved: %w", err)
+	}
+	return e.ID, nil
+}
+
+// split splits a command line as a shell does, without expanding anything.
+func split(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	in, quoteChar := false, rune(0)
+	escaped := false
+	for _, c := range line {
+		switch {
+		case escaped:
+			word.WriteRune(c)
+			escaped = false
+		case c == '\\' && quoteChar != '\'':
+			in, escaped = true, true
+		case quoteChar != 0:
+			if c == quoteChar {
+				quoteChar = 0
+			} else {
+				word.WriteRune(c)
+			}
+		case c == '\'' || c == '"':
+			in, quoteChar = true, c
+		case c == ' ' || c == '\t' || c == '\n':
+			if in {
+				words = append(words, word.String())
+				word.Reset()
+				in = false
+			}
+		default:
+			in = true
+			word.WriteRune(c)
+		}
+	}
+	if quoteChar != 0 {
+		return nil, fmt.Errorf("the quote %c is not closed", quoteChar)
+	}
+	if in {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// finish says what was recorded, and asks the question if there is one.
+func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *treeFlags, p *promptFlags, m *modelFlags, question string, toClipboard bool) error {
+	tr := rec.trace
+	v := &view{trace: tr, entry: rec.entry}
+	base, err := a.loadBaselines(s, []*view{v}, t)
+	if err == nil {
+		err = v.look(base, t)
+	}
+	if err != nil {
+		a.note("recorded as trace %s", rec.entry.ID)
+		return err
+	}
+	floor := ""
+	for _, l := range tr.Losses {
+		if l.Kind == trace.LossFloor {
+			floor = "at least "
+		}
+	}
+	a.note("recorded %s%s of %s in %s (%s, %s)", floor, plural(int(tr.Calls()), "call", "calls"), plural(len(tr.Functions), "function", "functions"),
+		plural(int(tr.Goroutines), "goroutine", "goroutines"), tr.Exit, tr.Duration.Round(10*time.Millisecond))
+	if v.base != "" {
+		a.note("call tree: %s, %s after pruning by %s", plural(v.whole, "node", "nodes"), number(int64(v.whole-v.pruned)), v.base)
+	} else {
+		a.note("call tree: %s (--baseline=--version would leave out what every start does)", plural(v.whole, "node", "nodes"))
+	}
+	if v.tree.Size == 0 {
+		a.note("trace %s: the tree is empty: %s", rec.entry.ID, emptyReason(tr, v))
+		return nil
+	}
+	if question != "" {
+		a.note("trace: %s", rec.entry.ID)
+		q := &inquiry{names: []string{rec.entry.ID}, question: question, copy: toClipboard, tree: t, prompt: p, model: m}
+		return a.ask(ctx, s, q)
+	}
+	if a.quiet {
+		return nil // the figures below cost the reading of all sources
+	}
+	o, err := a.promptOptions(p)
+	if err != nil {
+		return err
+	}
+	pr, err := prompt.Build(promptInput("", v), o)
+	if err != nil {
+		return err
+	}
+	a.warnings(pr)
+	a.note("prompt: %s", budgetLine(pr))
+	a.note("trace: %s. Next:", rec.entry.ID)
+	flags := ""
+	if a.dir != "" {
+		flags = " --dir=" + quote(a.dir)
+	}
+	a.hint(fmt.Sprintf("tracerag tree%[1]s\ntracerag ask%[1]s \"your question\"\ntracerag prompt%[1]s --copy \"your question\"", flags))
+	return nil
+}
+
+// progress is a bar on a terminal, and nothing elsewhere.
+type progress struct {
+	a    *app
+	what string
+	bar  *progressbar.ProgressBar
+}
+
+func (a *app) progress(what string) *progress { return &progress{a: a, what: what} }
+
+func (p *progress) set(done, total int) {
+	if p.a.quiet || !terminal(p.a.stderr) {
+		return
+	}
+	if p.bar == nil {
+		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(p.a.stderr), progressbar.OptionSetDescription("tracerag: "+p.what),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(false))
+	}
+	_ = p.bar.Set(done)
+}
+
+func (p *progress) close() {
+	if p.bar != nil {
+		_ = p.bar.Finish()
+		p.bar = nil
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tracerag/prompt"
+)
+
+const sizesHelp = `
+sizes measures prompts as the paper's tables 8 and 9 do: the tokens of each variant,
+and how many files and lines the called functions come from, against the lines of
+the full prompt and of the whole source of the program with all its modules.
+
+Each operand is a trace, or two traces joined by a comma: a prompt that compares
+them. Without operands it is the last trace.
+
+  make tables     the paper's four prompts, on fixtures/tablecat`
+
+func runSizes(a *app, _ context.Context, c *command, args []string) int {
+	f := a.flags(c, sizesHelp)
+	var t treeFlags
+	var p promptFlags
+	p.addModel(f)
+	t.add(f)
+	t.addBaseline(f)
+	asJSON := f.Bool("json", false, "print the figures as JSON")
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	operands := f.Args()
+	if len(operands) == 0 {
+		operands = []string{"@last"}
+	}
+	s, err := a.store()
+	if err != nil {
+		return a.fail(err)
+	}
+	var rows []prompt.SizeRow
+	missing := map[string]bool{}
+	for _, op := range operands {
+		views, err := a.open(s, strings.SplitN(op, ",", 2), &t)
+		if err != nil {
+			return a.fail(err)
+		}
+		var titles []string
+		closure := 0
+		for _, v := range views {
+			titles = append(titles, commandLine(v.trace.Command))
+			whole := v.sources.Whole()
+			closure = max(closure, whole.Lines)
+			for _, m := range whole.Missing {
+				if !missing[m] {
+					missing[m] = true
+					a.note("not counted, for its source is not here: %s", m)
+				}
+			}
+		}
+		o, err := a.promptOptions(&p)
+		if err != nil {
+			return a.fail(err)
+		}
+		row, err := prompt.Sizes(strings.Join(titles, " / "), promptInput("", views...), counter(o))
+		if err != nil {
+			return a.fail(fmt.Errorf("%s: %w", op, err))
+		}
+		row.ClosureLines = closure
+		rows = append(rows, row)
+	}
+	if *asJSON {
+		return a.printJSON(rows)
+	}
+	if err := prompt.WriteTables(a.stdout, rows); err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tracerag/calltree"
+	"tracerag/trace"
+)
+
+const treeHelp = `
+tree prints the call tree of a run: who called what, in the order of the first
+calls, repeats merged, recursion folded.
+
+  x3         called three times (plain: once); x200+ at least; x~200 about
+  go at F:L  a goroutine, and the go statement that started it
+  inlined    the compiler put the body into the caller
+  recursive  a call of a function above: what it calls is shown there
+  via        functions that were not recorded stand between`
+
+func runTree(a *app, _ context.Context, c *command, args []string) int {
+	f := a.flags(c, treeHelp)
+	var t treeFlags
+	t.add(f)
+	t.addBaseline(f)
+	depth := f.Int("depth", 0, "show this many `LEVELS` only")
+	nodes := f.Int("nodes", 0, "show this many `NODES` only, the upper levels first")
+	format := f.String("format", "text", "text, json, dot or mermaid")
+	json := f.Bool("json", false, "the same as --format=json")
+	ids := f.Bool("ids", false, "show the handles that --focus takes")
+	plain := f.Bool("no-positions", false, "leave out files and lines")
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	name, rest := "@last", f.Args()
+	if len(rest) > 1 {
+		return a.usage(c, "one trace at a time; compare takes two")
+	}
+	if len(rest) == 1 {
+		name = rest[0]
+	}
+	s, err := a.store()
+	if err != nil {
+		return a.fail(err)
+	}
+	views, err := a.open(s, []string{name}, &t)
+	if err != nil {
+		return a.fail(err)
+	}
+	v := views[0]
+	if *json {
+		*format = "json"
+	}
+	view := calltree.View{Depth: *depth, MaxNodes: *nodes, Counts: true, Positions: !*plain, IDs: *ids, Color: a.color(), File: v.file,
+		Command: strings.Join(append([]string{"tracerag tree " + v.entry.ID}, v.flags...), " ")}
+	switch *format {
+	case "text":
+		a.treeNotes(v)
+		err = v.tree.WriteText(a.stdout, view)
+	case "json":
+		err = v.tree.WriteJSON(a.stdout)
+	case "dot":
+		err = v.tree.WriteDOT(a.stdout, view)
+	case "mermaid":
+		err = v.tree.WriteMermaid(a.stdout, view)
+	default:
+		return a.usage(c, fmt.Sprintf("--format=%s: there are text, json, dot and mermaid", *format))
+	}
+	if err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}
+
+// treeNotes says on standard error what is not in the tree.
+func (a *app) treeNotes(v *view) {
+	if v.pruned > 0 {
+		a.note("%s left out, which %s did, too (--baseline=none shows them)", plural(v.pruned, "node", "nodes"), v.base)
+	}
+	for _, n := range v.notes() {
+		a.note("%s", n)
+	}
+	if v.trace.Sampled {
+		a.note("a sampled trace: counts are samples, and the order is not that of the calls")
+	}
+	if v.tree.Size == 0 {
+		a.note("the tree is empty: %s", emptyReason(v.trace, v))
+	}
+}
+
+// emptyReason says why there is nothing to see, and the way out.
+func emptyReason(tr *trace.Trace, v *view) string {
+	switch {
+	case len(tr.Nodes) == 0:
+		return "no function of the recorded packages was called; run with --include to record others"
+	case v.pruned > 0:
+		return "the baseline did all of it, too; --baseline=none shows it"
+	}
+	return "all of it is package initialisation; --init shows it"
+}

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"tracerag/calltree"
+	"tracerag/source"
+	"tracerag/trace"
+	"tracerag/trace/store"
+)
+
+// treeFlags choose the tree that a trace is seen as.
+type treeFlags struct {
+	mode      string
+	init      bool
+	focus     []string
+	baseline  string
+	maxNodes  int
+	sourceDir []string
+}
+
+func (t *treeFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&t.mode, "tree", "context", "context: a node for each calling context; graph: the paper's tree, the call\ngraph unfolded")
+	f.BoolVar(&t.init, "init", false, "show package initialisation, too")
+	f.StringArrayVar(&t.focus, "focus", nil, "only `FUNC` with what it calls and the way to it; a name (table.Render,\n(*T).M), a pattern with *, or a handle of the tree (#12); may be repeated")
+	f.IntVar(&t.maxNodes, "graph-nodes", 0, "limit of --tree=graph, in `NODES` (default 100000)")
+	f.StringArrayVar(&t.sourceDir, "source-dir", nil, "look for sources in `DIR`, too; may be repeated")
+}
+
+// addBaseline is apart: run reads the flag differently.
+func (t *treeFlags) addBaseline(f *pflag.FlagSet) {
+	f.StringVar(&t.baseline, "baseline", "", "leave out what `TRACE` did, too (default: the baseline that the run was made\nwith; none for no baseline)")
+}
+
+// view is one trace as it is looked at: its tree, pruned and focused, and its
+// sources.
+type view struct {
+	trace   *trace.Trace
+	entry   store.Entry
+	tree    *calltree.Tree
+	whole   int // nodes before pruning
+	pruned  int
+	base    string // what was pruned by, "" none
+	sources *source.Resolver
+	flags   []string // that chose this tree, for commands shown to the user
+}
+
+// open loads traces and looks at each. Several are pruned by the same runs, the
+// baselines of all of them, so that they compare.
+func (a *app) open(s *store.Store, names []string, t *treeFlags) ([]*view, error) {
+	var views []*view
+	for _, name := range names {
+		tr, e, err := s.Load(name)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, &view{trace: tr, entry: e})
+	}
+	base, err := a.loadBaselines(s, views, t)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range views {
+		if err := v.look(base, t); err != nil {
+			return nil, err
+		}
+	}
+	return views, nil
+}
+
+// loadBaselines loads the runs that are pruned by: the one that is named, or
+// else those that the views' runs were made with.
+func (a *app) loadBaselines(s *store.Store, views []*view, t *treeFlags) ([]*trace.Trace, error) {
+	switch t.baseline {
+	case "none":
+		return nil, nil
+	case "":
+	default:
+		base, _, err := s.Load(t.baseline)
+		if err != nil {
+			return nil, fmt.Errorf("--baseline: %w", err)
+		}
+		return []*trace.Trace{base}, nil
+	}
+	var out []*trace.Trace
+	var seen []string
+	for _, v := range views {
+		id := v.trace.Baseline
+		if id == "" || slices.Contains(seen, id) {
+			continue
+		}
+		seen = append(seen, id)
+		base, _, err := baselines(s).Load(id)
+		if err != nil {
+			base, _, err = s.Load(id)
+		}
+		if err != nil {
+			a.note("the baseline %s of trace %s is gone: nothing is pruned by it", id, v.entry.ID)
+			continue
+		}
+		out = append(out, base)
+	}
+	return out, nil
+}
+
+// look builds the tree, prunes and focuses it.
+func (v *view) look(base []*trace.Trace, t *treeFlags) error {
+	v.sources = source.New(sourceConfig(v.trace, t.sourceDir))
+	o := calltree.Options{KeepInit: t.init, MaxNodes: t.maxNodes}
+	switch t.mode {
+	case "", "context":
+	case "graph":
+		o.Mode = calltree.Graph
+		v.flags = append(v.flags, "--tree=graph")
+	default:
+		return fmt.Errorf("--tree=%s: there are context and graph", t.mode)
+	}
+	if t.init {
+		v.flags = append(v.flags, "--init")
+	}
+	if t.baseline != "" {
+		v.flags = append(v.flags, "--baseline="+quote(t.baseline))
+	}
+	var err error
+	if v.tree, err = calltree.Build(v.trace, o); err != nil {
+		return err
+	}
+	v.whole = v.tree.Size
+	if len(base) > 0 {
+		var trees []*calltree.Tree
+		for _, b := range base {
+			tree, err := calltree.Build(b, o)
+			if err != nil {
+				return fmt.Errorf("baseline: %w", err)
+			}
+			trees = append(trees, tree)
+		}
+		v.base = commandLine(base[0].Command)
+		v.pruned = v.tree.Prune(calltree.Merge(trees...))
+	}
+	return v.focus(t.focus)
+}
+
+// focus narrows the tree to what matches any of the patterns.
+func (v *view) focus(patterns []string) error {
+	var parts []*calltree.Tree
+	for _, p := range patterns {
+		part, err := v.tree.Focus(p)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, part)
+	}
+	switch len(parts) {
+	case 0:
+	case 1:
+		v.tree = parts[0]
+	default:
+		v.tree = calltree.Merge(parts...)
+	}
+	return nil
+}
+
+// baselines is the store of the runs that were made only to be pruned by; they
+// are no runs that @last and @prev should mean.
+func baselines(s *store.Store) *store.Store { return store.Open(filepath.Join(s.Dir(), "baselines")) }
+
+func sourceConfig(tr *trace.Trace, roots []string) source.Config {
+	p := &tr.Program
+	c := source.Config{
+		Main: sourceModule(p.Main), MainPackage: p.MainPath, Dir: tr.Dir, GoVersion: p.GoVersion, Built: p.ModTime, Roots: roots,
+	}
+	for _, m := range p.Deps {
+		c.Deps = append(c.Deps, sourceModule(m))
+	}
+	return c
+}
+
+func sourceModule(m trace.Module) source.Module {
+	out := source.Module{Path: m.Path, Version: m.Version}
+	if m.Replace != nil {
+		out.ReplacePath, out.ReplaceVersion = m.Replace.Path, m.Replace.Version
+	}
+	return out
+}
+
+// text returns the source of a function of the trace.
+func (v *view) text(f trace.Function) source.Text {
+	return v.sources.Find(source.Func{Name: f.Name, Package: f.Package, File: f.File, StartLine: f.StartLine})
+}
+
+// file returns the name under which a function's file is shown in a tree: in the
+// program's own module the path within it, elsewhere the base name, since the
+// function's name has its package.
+func (v *view) file(f *trace.Function) string {
+	if main := v.trace.Program.Main.Path; main != "" && (f.Package == main || strings.HasPrefix(f.Package, main+"/")) {
+		if t := v.text(*f); t.Display != "" {
+			return t.Display
+		}
+	}
+	return path.Base(strings.ReplaceAll(f.File, "\\", "/"))
+}
+
+// notes are what the trace lacks, for people and for prompts: stable lines,
+// most important first.
+func (v *view) notes() []string { return lossNotes(v.trace) }
+
+func lossNotes(tr *trace.Trace) []string {
+	var floors, unhooked int
+	var out []string
+	for _, l := range tr.Losses {
+		switch {
+		case l.Kind == trace.LossFloor:
+			floors++
+		case l.Kind == trace.LossNotHooked && l.Function != "":
+			unhooked++
+		default:
+			out = append(out, lossText(l))
+		}
+	}
+	if floors > 0 {
+		out = append(out, fmt.Sprintf("%s called so often that watching %s was given up: counts with a + are floors, and later callers are missing",
+			plural(floors, "function was", "functions were"), pronoun(floors)))
+	}
+	if unhooked > 0 {
+		out = append(out, fmt.Sprintf("%s could not be watched", plural(unhooked, "function", "functions")))
+	}
+	return out
+}
+
+func lossText(l trace.Loss) string {
+	s := string(l.Kind)
+	if l.Function != "" {
+		s += " " + l.Function
+	}
+	if l.Count > 0 {
+		s += " " + strconv.FormatInt(l.Count, 10)
+	}
+	if l.Detail != "" {
+		s += ": " + l.Detail
+	}
+	return s
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return number(int64(n)) + " " + many
+}
+
+func pronoun(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+// number writes n with thousands separated.
+func number(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// commandLine writes an argv so that a shell would read it back.
+func commandLine(args []string) string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = quote(a)
+	}
+	return strings.Join(out, " ")
+}
+
+func quote(s string) string {
+	if s == "" {
+		return "''"
+	}
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%+=:,./_-", r)
+	}
+	if !slices.ContainsFunc([]rune(s), func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
