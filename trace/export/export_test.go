@@ -34,7 +34,7 @@ func example() *trace.Trace {
 			Deps:     []trace.Module{{Path: "example.com/lib", Version: "v1.0.0"}},
 			Settings: []trace.Setting{{Key: "vcs.revision", Value: "0123abcd"}},
 		},
-		Include: []string{"example.com/..."}, Exclude: []string{"example.com/noise"}, Goroutines: 2,
+		Include: []string{"example.com/..."}, Exclude: []string{"example.com/noise"}, Baseline: "ab12cd34", Goroutines: 2,
 		Losses: []trace.Loss{
 			{Kind: trace.LossFloor, Function: "main.small", Count: 200, Detail: "the breakpoint was lifted"},
 			{Kind: trace.LossNotHooked, Function: "example.com/lib.asm", Detail: "assembly"},
@@ -206,6 +206,7 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 			Program    trace.Program
 			Include    []string
 			Exclude    []string
+			Baseline   string
 			Goroutines int64
 			Functions  int
 			Nodes      int
@@ -243,7 +244,7 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 		case "trace":
 			want = [3]int{l.Functions, l.Nodes, l.Losses}
 			out = trace.Trace{Recorder: l.Recorder, Sampled: l.Sampled, Command: l.Command, Dir: l.Dir, Start: l.Start, Duration: l.DurationNS,
-				Exit: l.Exit, Program: l.Program, Include: l.Include, Exclude: l.Exclude, Goroutines: l.Goroutines}
+				Exit: l.Exit, Program: l.Program, Include: l.Include, Exclude: l.Exclude, Baseline: l.Baseline, Goroutines: l.Goroutines}
 		case "function":
 			if l.ID != got[0] {
 				t.Fatalf("function %d where %d is due", l.ID, got[0])
@@ -280,6 +281,17 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 		t.Errorf("%v functions, nodes and losses; the header promises %v", got, want)
 	}
 	return &out
+}
+
+// A field that is new to the model fails here first, and then in the tests of
+// those formats and of the document that claim to have everything.
+func TestTheExampleHasEverything(t *testing.T) {
+	tr := reflect.ValueOf(*example())
+	for i := range tr.NumField() {
+		if name := tr.Type().Field(i).Name; name != "Sampled" && tr.Field(i).IsZero() {
+			t.Errorf("the example has no %s", name)
+		}
+	}
 }
 
 func TestJSONLinesHoldTheWholeTrace(t *testing.T) {

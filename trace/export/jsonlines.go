@@ -59,6 +59,7 @@ type jsonHeader struct {
 	Program    trace.Program `json:"program"`
 	Include    []string      `json:"include,omitempty"`
 	Exclude    []string      `json:"exclude,omitempty"`
+	Baseline   string        `json:"baseline,omitempty"`
 	Goroutines int64         `json:"goroutines,omitempty"`
 	Calls      int64         `json:"calls"`     // of all nodes together
 	Functions  int           `json:"functions"` // lines of that type, and so on
@@ -70,7 +71,7 @@ func header(t *trace.Trace) jsonHeader {
 	return jsonHeader{
 		Schema: Schema, Type: "trace", Recorder: t.Recorder, Sampled: t.Sampled, Command: t.Command, Dir: t.Dir,
 		Start: t.Start, DurationNS: t.Duration.Nanoseconds(), Exit: t.Exit, Program: t.Program,
-		Include: t.Include, Exclude: t.Exclude, Goroutines: t.Goroutines,
+		Include: t.Include, Exclude: t.Exclude, Baseline: t.Baseline, Goroutines: t.Goroutines,
 		Calls: t.Calls(), Functions: len(t.Functions), Nodes: len(t.Nodes), Losses: len(t.Losses),
 	}
 }
