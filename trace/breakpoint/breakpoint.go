@@ -16,9 +16,9 @@
 // inlined has a breakpoint at the lowest address of its body; the compiler
 // moves such code about, so its counts are approximate.
 //
-// The stack is read by frame pointers, which all Go code on amd64 and arm64
-// keeps, and laid out in logical frames by the inline trees of the pclntab: no
-// DWARF is needed, and a stripped binary records as well as any.
+// The stack is read by what the pclntab says of frames' sizes, or on arm64 by
+// frame pointers, and laid out in logical frames by the pclntab's inline trees:
+// no DWARF is needed, and a stripped binary records as well as any.
 package breakpoint
 
 import (
@@ -140,20 +140,21 @@ type recording struct {
 	traps traps
 	slide uint64 // what a position-independent program's addresses are off by
 
-	tr     *trace.Trace
-	b      *trace.Builder
-	points map[uint64]*point // by link-time address
-	funcs  []*watched        // functions that have breakpoints
-	main   uint64            // address of main.main's breakpoint
-	begun  bool              // main.main has begun
-	stops  int
-	stack  stackReader
-	frames map[uint64][]frame // logical frames of a pc, innermost first
-	ids    map[string]trace.FuncID
-	goids  map[int64]bool
-	gos    map[uint64]trace.GoStmt // by pc of the go statement
-	cut    int64                   // stacks that were too deep to read whole
-	approx map[trace.NodeID]bool   // nodes that an inlined call's breakpoint counted
+	tr      *trace.Trace
+	b       *trace.Builder
+	points  map[uint64]*point // by link-time address
+	funcs   []*watched        // functions that have breakpoints
+	main    uint64            // address of main.main's breakpoint
+	begun   bool              // main.main has begun
+	stops   int
+	stack   stackReader
+	callers map[returnKey]caller
+	frames  map[uint64][]frame // logical frames of a pc, innermost first
+	ids     map[string]trace.FuncID
+	goids   map[int64]bool
+	gos     map[uint64]trace.GoStmt // by pc of the go statement
+	cut     int64                   // stacks that were too deep to read whole
+	approx  map[trace.NodeID]bool   // nodes that an inlined call's breakpoint counted
 }
 
 // watched is a function that has breakpoints, at its entry, in its inlined
@@ -185,7 +186,7 @@ type activation struct {
 func newRecording(t *target.Target, tgt *proc.Target, o Options) *recording {
 	r := &recording{
 		o: o, t: t, tgt: tgt, tr: t.NewTrace("breakpoint"), points: map[uint64]*point{},
-		frames: map[uint64][]frame{}, ids: map[string]trace.FuncID{}, goids: map[int64]bool{},
+		callers: map[returnKey]caller{}, frames: map[uint64][]frame{}, ids: map[string]trace.FuncID{}, goids: map[int64]bool{},
 		gos: map[uint64]trace.GoStmt{}, approx: map[trace.NodeID]bool{},
 	}
 	r.b = trace.NewBuilder(r.tr)

@@ -64,22 +64,40 @@ func (r *recording) at(pc uint64) []frame {
 // place puts an activation into the tree: the root that its stack begins with,
 // and the recorded frames of the stack, outermost first.
 func (r *recording) place(a activation, callers []uint64, g goroutine) (trace.Root, []trace.Frame) {
-	root := trace.Root{Kind: trace.RootCallback}
 	// Logical frames, innermost first.
 	all := append([]frame(nil), a.frames...)
 	for _, pc := range callers {
 		all = append(all, r.at(pc)...)
 	}
-	for _, f := range all {
-		switch {
+	return origin(all, g), visible(all)
+}
+
+// origin tells by the outermost frames where control came from.
+func origin(all []frame, g goroutine) trace.Root {
+	for i := len(all) - 1; i >= 0; i-- {
+		switch f := all[i]; {
+		case f.name == "runtime.goexit":
+			// Stands below the first function of every goroutine.
 		case strings.HasPrefix(f.name, "runtime.doInit"):
-			root.Kind = trace.RootInit
-		case f.name == "runtime.main" && root.Kind != trace.RootInit:
-			root.Kind = trace.RootMain
-		case f.name == "runtime.goexit" && root.Kind == trace.RootCallback && !g.system:
-			root = trace.Root{Kind: trace.RootGoroutine, Go: g.stmt}
+			return trace.Root{Kind: trace.RootInit}
+		case f.name == "runtime.main":
+			if i > 0 && strings.HasPrefix(all[i-1].name, "runtime.doInit") {
+				return trace.Root{Kind: trace.RootInit}
+			}
+			return trace.Root{Kind: trace.RootMain}
+		case i == len(all)-1, f.name == "runtime.cgocallback", g.system:
+			// The stack does not end as a goroutine's, or the goroutine was
+			// made for a thread of C, or it is one of the runtime's own.
+			return trace.Root{Kind: trace.RootCallback}
+		default:
+			return trace.Root{Kind: trace.RootGoroutine, Go: g.stmt}
 		}
 	}
+	return trace.Root{Kind: trace.RootCallback}
+}
+
+// visible returns the recorded ones of logical frames, outermost first.
+func visible(all []frame) []trace.Frame {
 	var out []trace.Frame
 	via, line := false, 0
 	for i := len(all) - 1; i >= 0; i-- {
@@ -92,7 +110,7 @@ func (r *recording) place(a activation, callers []uint64, g goroutine) (trace.Ro
 			via, line = false, f.line
 		}
 	}
-	return root, out
+	return out
 }
 
 // goroutine is who made a call.
