@@ -1,0 +1,76 @@
+# make            build ./tracerag
+# make demo       the main job on fixtures/tablecat: record, tree, size of the prompt
+# make test       all tests
+GO          ?= go
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
+FUZZTIME    ?= 10s
+
+.PHONY: build install demo test check race vuln fuzz e2e bench tables clean
+
+build:
+	$(GO) build -o tracerag ./cmd/tracerag
+
+install:
+	$(GO) install ./cmd/tracerag
+
+# The target program of the examples.
+app: $(wildcard fixtures/tablecat/*.go fixtures/tablecat/internal/*/*.go) fixtures/tablecat/go.mod
+	cd fixtures/tablecat && $(GO) build -o ../../app .
+
+demo: build app
+	./tracerag run --baseline=--version -- ./app --csv fixtures/tablecat/data.csv
+	./tracerag tree --depth 6
+	./tracerag prompt "which function draws the border of the table?" > prompt.md
+
+# tests of this module and of the two that hold the target programs
+test:
+	$(GO) test ./...
+	cd fixtures/tablecat && $(GO) test ./...
+	cd fixtures/programs && $(GO) vet ./...
+
+# what a reviewer checks first: format, vet, staticcheck, the other platforms
+check:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
+	$(GO) mod tidy -diff
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	GOARCH=arm64 $(GO) build ./...
+	GOOS=darwin GOARCH=arm64 $(GO) build ./...
+	GOOS=windows $(GO) build ./...
+
+race:
+	$(GO) test -race -short ./...
+
+# Exit status 3 says that vulnerable code is called; any other failure, that the
+# database of vulnerabilities could not be reached.
+vuln:
+	@$(GO) run $(GOVULNCHECK) ./... ; code=$$?; \
+	case $$code in 0) ;; 3) exit 3 ;; *) echo "govulncheck did not run to its end (see above): nothing was checked" ;; esac
+
+# every fuzz target, for a moment each
+fuzz:
+	@for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+	  done; \
+	done
+
+# all programs of fixtures/real, not only the small ones: installing them takes minutes
+e2e:
+	TRACERAG_REAL=all $(GO) test -count=1 -timeout 30m -run TestReal -v ./cmd/tracerag
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# tables 8 and 9 of the paper, for its four prompts on fixtures/tablecat
+tables: build app
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && export TRACERAG_DIR=$$dir && \
+	run="./tracerag run --quiet --baseline=--version -- ./app" && \
+	$$run --csv fixtures/tablecat/data.csv >/dev/null && \
+	$$run --md fixtures/tablecat/doc.md >/dev/null && \
+	$$run "Done :sparkle:" --emoji >/dev/null && \
+	./tracerag sizes --source-dir fixtures/tablecat @-2 @prev @-2,@prev @last
+
+clean:
+	rm -f tracerag app prompt.md

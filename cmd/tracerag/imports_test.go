@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers is the architecture: for each package which others of ours it may
+// import, tests not counted. Arrows point down; docs/architecture.md says why.
+// A package that is not listed here fails the test, so that it finds its place.
+var layers = map[string][]string{
+	"trace/symbol":     {},
+	"trace/binary":     {"trace/symbol"},
+	"trace":            {"trace/symbol"},
+	"trace/target":     {"trace", "trace/binary"},
+	"trace/breakpoint": {"trace", "trace/binary", "trace/target"},
+	"trace/sample":     {"trace", "trace/symbol"},
+	"trace/store":      {"trace"},
+	"trace/export":     {"trace", "trace/symbol"},
+	"calltree":         {"trace", "trace/symbol"},
+	"source":           {},
+	"prompt/tokens":    {},
+	"prompt":           {"calltree", "source", "trace", "trace/symbol", "prompt/tokens"},
+	"llm":              {},
+	"llm/llmtest":      {},
+	"fixtures":         {},
+	"fixtures/real":    {"fixtures"},
+	"cmd/tracerag": {"trace", "trace/binary", "trace/target", "trace/breakpoint", "trace/sample", "trace/store", "trace/export",
+		"calltree", "source", "prompt", "prompt/tokens", "llm"},
+}
+
+// only lists packages of others that a few of ours alone may import.
+var only = map[string][]string{
+	"github.com/go-delve/delve":         {"trace/breakpoint"},
+	"github.com/sashabaranov/go-openai": {"llm"},
+	"github.com/pkoukk/tiktoken-go":     {"prompt/tokens"},
+	"github.com/google/pprof":           {"trace", "trace/sample"},
+	"github.com/spf13/pflag":            {"cmd/tracerag"},
+	"net/http":                          {"llm", "llm/llmtest"},
+	"testing":                           {"fixtures", "fixtures/real", "llm/llmtest"},
+	"os/exec":                           {"trace/target", "source", "fixtures", "fixtures/real", "cmd/tracerag"},
+}
+
+func TestImportsPointDownwards(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "tracerag/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(p.ImportPath, "tracerag/")
+		seen[name] = true
+		allowed, ok := layers[name]
+		if !ok {
+			t.Errorf("package %s has no place in the architecture: give it one in this test and in docs/architecture.md", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if ours, ok := strings.CutPrefix(imp, "tracerag/"); ok && !slices.Contains(allowed, ours) {
+				t.Errorf("%s imports %s", name, ours)
+			}
+			for other, users := range only {
+				if (imp == other || strings.HasPrefix(imp, other+"/")) && !slices.Contains(users, name) {
+					t.Errorf("%s imports %s, which is for %s", name, imp, strings.Join(users, ", "))
+				}
+			}
+		}
+	}
+	for name := range layers {
+		if !seen[name] {
+			t.Errorf("there is no package %s any more", name)
+		}
+	}
+}
