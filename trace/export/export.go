@@ -1,9 +1,8 @@
 // Package export writes a trace in the formats of other tools and for programs
 // of one's own.
 //
-// A trace's own file needs no export for pprof: it is a pprof profile. What is
-// written here loses something of it, and each format's doc says what. No
-// format tells when a call happened or how long it took, because a trace does
+// A trace's own file is a pprof profile and is offered as one, unchanged. Other
+// formats lose something of it, and the doc of each says what. No format tells when a call happened or how long it took, because a trace does
 // not know: a flame graph of one is as wide as its calls are many.
 //
 // A format is one file of this package and one row of [Formats]. Its function
@@ -24,14 +23,17 @@ type Format struct {
 	Name  string // what one types for it
 	Ext   string // what a file of it is usually called: ".folded"
 	About string // what it is for, in a few words
-	Write func(io.Writer, *trace.Trace) error
+	// Binary: not to be written to a terminal.
+	Binary bool
+	Write  func(io.Writer, *trace.Trace) error
 }
 
 // Formats returns all formats, in the order in which to offer them.
 func Formats() []Format {
 	return []Format{
-		{"folded", ".folded", "a line a stack, for flamegraph.pl, inferno, speedscope", Folded},
-		{"jsonl", ".jsonl", "everything in the trace, a JSON object a line, for jq and programs", JSONLines},
+		{"folded", ".folded", "a line a stack, for flamegraph.pl, inferno, speedscope", false, Folded},
+		{"jsonl", ".jsonl", "everything in the trace, a JSON object a line, for jq and programs", false, JSONLines},
+		{"pprof", ".pb.gz", "the trace's own file, for go tool pprof", true, func(w io.Writer, t *trace.Trace) error { return t.Write(w) }},
 	}
 }
 

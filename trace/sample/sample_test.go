@@ -270,7 +270,8 @@ func TestWhatCannotBeConvertedSaysWhy(t *testing.T) {
 		{"a difference", parse("samples/count", "-"+one), sample.Options{}, "sample 1 is negative"},
 		{"too much", parse("samples/count", "9223372036854775807: main.f:1\n"+one), sample.Options{}, "sample 2: the sum"},
 		{"no names", nameless, sample.Options{}, "`go tool pprof -proto BINARY FILE"},
-		{"only the library", parse("samples/count", "1: fmt.Println:1 runtime.main:2"), sample.Options{}, "loosen --include"},
+		{"only the library", parse("samples/count", "1: fmt.Println:1 runtime.main:2"), sample.Options{}, "--std keeps"},
+		{"nothing chosen", parse("samples/count", one), sample.Options{Records: func(string) bool { return false }}, "of the chosen packages"},
 		{"a trace", own, sample.Options{}, "needs no import"},
 	} {
 		_, err := sample.Convert(c.p, c.o)

@@ -138,8 +138,10 @@ func (c *conversion) samples(value int) error {
 	case c.total == 0:
 		return fmt.Errorf("the profile has no samples of type %q (its types: %s): a CPU profile takes a hundred in a second of computing, none while the program waits",
 			typ, strings.Join(typeNames(c.p), ", "))
+	case c.outside == c.total && c.records == nil:
+		return errors.New("no sample met a function outside the standard library: --std keeps the functions of the library too")
 	case c.outside == c.total:
-		return errors.New("no sample met a function of the chosen packages: loosen --include and --exclude (std chooses the standard library)")
+		return errors.New("no sample met a function of the chosen packages")
 	}
 	return nil
 }

@@ -72,11 +72,20 @@ func Locate(flagDir, envDir, cwd string) (string, error) {
 
 // Store is a directory of saved traces. Any number of processes may use one at
 // the same time.
-type Store struct{ dir string }
+type Store struct {
+	dir   string
+	outer *Store // the store that it lies in, or nil
+}
 
 // Open returns the store in dir. It touches nothing: a directory that does not
 // exist is an empty store, and Save makes it.
 func Open(dir string) *Store { return &Store{dir: dir} }
+
+// Within returns the store in a directory of that name in this one's: for
+// traces that are kept and not listed, such as those of baselines.
+func (s *Store) Within(name string) *Store {
+	return &Store{dir: filepath.Join(s.dir, name), outer: s}
+}
 
 // Dir returns the store's directory.
 func (s *Store) Dir() string { return s.dir }
@@ -129,24 +138,36 @@ func (s *Store) now() (time.Time, error) {
 	return now, nil
 }
 
-// create makes the directory. Only one that it made gets a .gitignore: the user
-// may have named a directory with other things in it, which git is to see.
+// create makes the directory, and has git ignore it. A directory that was there
+// before may hold other things, which git is to see, unless its name says whose
+// it is; nor is a .gitignore of the user's replaced.
 func (s *Store) create() error {
-	if err := os.MkdirAll(filepath.Dir(s.dir), 0o755); err != nil {
+	if s.outer != nil {
+		if err := s.outer.create(); err != nil {
+			return err
+		}
+	} else if err := os.MkdirAll(filepath.Dir(s.dir), 0o755); err != nil {
 		return err
 	}
 	err := os.Mkdir(s.dir, 0o700)
+	made := err == nil
 	if errors.Is(err, fs.ErrExist) {
-		fi, err := os.Stat(s.dir)
-		if err == nil && !fi.IsDir() {
+		var fi fs.FileInfo
+		if fi, err = os.Stat(s.dir); err == nil && !fi.IsDir() {
 			err = fmt.Errorf("%s is not a directory", s.dir)
 		}
-		return err
 	}
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(s.dir, ".gitignore"), []byte("*\n"))
+	ignore := filepath.Join(s.dir, ".gitignore")
+	if !made && filepath.Base(s.dir) != DirName {
+		return nil
+	}
+	if _, err := os.Lstat(ignore); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return writeFile(ignore, []byte("*\n"))
 }
 
 func (s *Store) unwritable(err error) error {

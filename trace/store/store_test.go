@@ -118,6 +118,41 @@ func TestSaveIntoADirectoryOfOthers(t *testing.T) {
 	}
 }
 
+// A directory made by hand, or by an older run, is ours when it has our name.
+func TestSaveIntoADirectoryOfOurName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), store.DirName)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ignore := filepath.Join(dir, ".gitignore")
+	save(t, store.Open(dir), "first")
+	if got, err := os.ReadFile(ignore); err != nil || string(got) != "*\n" {
+		t.Errorf(".gitignore: %q, %v", got, err)
+	}
+	if err := os.WriteFile(ignore, []byte("*.json\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	save(t, store.Open(dir), "second")
+	if got, err := os.ReadFile(ignore); err != nil || string(got) != "*.json\n" {
+		t.Errorf("the user's .gitignore was replaced by %q, %v", got, err)
+	}
+}
+
+func TestAStoreWithinAnother(t *testing.T) {
+	outer := store.Open(filepath.Join(t.TempDir(), "traces"))
+	inner := outer.Within("baselines")
+	e := save(t, inner, "app --version") // before anything is in the outer one
+	if got, err := os.ReadFile(filepath.Join(outer.Dir(), ".gitignore")); err != nil || string(got) != "*\n" {
+		t.Errorf("the outer store's .gitignore: %q, %v", got, err)
+	}
+	if list, err := outer.List(); err != nil || len(list) != 0 {
+		t.Errorf("the outer store lists %v, %v", list, err)
+	}
+	if got, err := inner.Find("@last"); err != nil || got != e {
+		t.Errorf("found %v, %v, want %v", got, err, e)
+	}
+}
+
 func TestSaveSaysWhatToDoWhenItCannot(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
