@@ -16,7 +16,7 @@ import (
 //	    [12 more nodes: tracerag tree 7f3a --focus=#9-20]
 //	  main.worker main.go:70 go at main.go:31
 //
-// A name is followed by its count (a plain one is left out; "x200+" is at
+// A name is followed by its count (one call is left out; "x200+" is at
 // least so many, "x~200" about so many, "x?" seen on a stack but not when it
 // was called), its position and its marks. From the 101st level on,
 // "(level 101)" stands for a deeper indent.

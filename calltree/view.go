@@ -34,12 +34,13 @@ type View struct {
 }
 
 // count writes calls as "x3": "x200+" if that is a floor, "x~200" if it may be
-// off either way, "x?" if the calls were not seen. One plain call is "".
+// off either way, "x?" if the calls were not seen. One call is "", about one, too:
+// most inlined calls are that, and "x~1" tells a reader nothing.
 func (n *Node) count() string {
 	switch {
 	case n.Calls == 0:
 		return "x?"
-	case n.Calls == 1 && !n.Marks.Has(trace.Floor) && !n.Marks.Has(trace.Approximate):
+	case n.Calls == 1 && !n.Marks.Has(trace.Floor):
 		return ""
 	}
 	return "x" + number(n.Calls, n.Marks)
