@@ -107,19 +107,38 @@ func find(name string) *command {
 	return nil
 }
 
-// nearest returns the command that a mistyped one begins like.
+// nearest returns the command that a mistyped one may have meant: one that begins
+// like it, or that a typing error or two make of it. "" is none.
 func nearest(name string) string {
-	best, score := "", 1
 	for _, c := range commands {
-		n := 0
-		for n < len(name) && n < len(c.name) && name[n] == c.name[n] {
-			n++
-		}
-		if n > score {
-			best, score = c.name, n
+		if len(name) > 1 && (strings.HasPrefix(c.name, name) || strings.HasPrefix(name, c.name)) {
+			return c.name
 		}
 	}
-	return best
+	for n := 1; n <= 2 && n < len(name); n++ {
+		for _, c := range commands {
+			if within(n, name, c.name) {
+				return c.name
+			}
+		}
+	}
+	return ""
+}
+
+// within reports whether n insertions, deletions, replacements or swaps of
+// neighbours make b of a.
+func within(n int, a, b string) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	if a == "" || b == "" {
+		return len(a)+len(b) <= n
+	}
+	if n == 0 {
+		return false
+	}
+	swapped := len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0]
+	return within(n-1, a[1:], b) || within(n-1, a, b[1:]) || within(n-1, a[1:], b[1:]) || swapped && within(n-1, a[2:], b[2:])
 }
 
 func (a *app) help() {
@@ -171,20 +190,22 @@ func (a *app) parse(c *command, f *pflag.FlagSet, args []string) (code int, ok b
 
 // usage reports a wrong command line.
 func (a *app) usage(c *command, msg string) int {
-	fmt.Fprintf(a.stderr, "tracerag %s: %s\n  usage: tracerag %s\n  tracerag %s --help explains the flags\n", c.name, msg, strings.TrimSpace(c.name+" "+c.args), c.name)
+	line, more, _ := strings.Cut(msg, "\n")
+	fmt.Fprintf(a.stderr, "tracerag %s: %s\n", c.name, line)
+	a.hint(more)
+	a.hint("usage: tracerag " + strings.TrimSpace(c.name+" "+c.args) + "\ntracerag " + c.name + " --help explains the flags")
+	if c.name == "run" {
+		return exitRunFailed // 2 may be the program's
+	}
 	return exitUsage
 }
 
 // fail reports an error, with a hint where it has one.
 func (a *app) fail(err error) int {
-	lines := strings.SplitN(err.Error(), "\n", 2)
-	fmt.Fprintf(a.stderr, "tracerag: %s\n", lines[0])
-	if len(lines) > 1 {
-		a.hint(lines[1])
-	}
-	if h := llm.Hint(err); h != "" {
-		a.hint(h)
-	}
+	line, more, _ := strings.Cut(err.Error(), "\n")
+	fmt.Fprintf(a.stderr, "tracerag: %s\n", line)
+	a.hint(more)
+	a.hint(llm.Hint(err))
 	var big *prompt.OverWindowError
 	if errors.As(err, &big) {
 		return exitTooLarge
@@ -192,17 +213,23 @@ func (a *app) fail(err error) int {
 	return exitFailure
 }
 
+// hint prints the way out below an error, indented: text may be several lines or
+// none.
 func (a *app) hint(text string) {
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		fmt.Fprintf(a.stderr, "  %s\n", strings.TrimSpace(line))
+	for line := range strings.Lines(text) {
+		fmt.Fprintf(a.stderr, "  %s\n", strings.TrimRight(line, " \n"))
 	}
 }
 
-// note prints a message for the user, which --quiet silences.
+// note prints a message for the user, which --quiet silences; further lines of it
+// are indented.
 func (a *app) note(format string, args ...any) {
-	if !a.quiet {
-		fmt.Fprintf(a.stderr, "tracerag: "+format+"\n", args...)
+	if a.quiet {
+		return
 	}
+	line, more, _ := strings.Cut(fmt.Sprintf(format, args...), "\n")
+	fmt.Fprintf(a.stderr, "tracerag: %s\n", line)
+	a.hint(more)
 }
 
 // store opens the directory of traces.
@@ -212,6 +239,14 @@ func (a *app) store() (*store.Store, error) {
 		return nil, err
 	}
 	return store.Open(dir), nil
+}
+
+// dirFlag is the --dir of this command line, for command lines shown to the user.
+func (a *app) dirFlag() string {
+	if a.dir == "" {
+		return ""
+	}
+	return " --dir=" + quote(a.dir)
 }
 
 // terminal reports whether w is one.

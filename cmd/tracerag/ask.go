@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ type modelFlags struct {
 	baseURL     string
 	timeout     time.Duration
 	maxTokens   int
-	temperature float64
+	temperature *float64
 	retries     int
 }
 
@@ -43,15 +44,19 @@ func (m *modelFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&m.baseURL, "base-url", "", "the endpoint's `URL` (default: $OPENAI_BASE_URL, or OpenAI's)")
 	f.DurationVar(&m.timeout, "timeout", 0, "give up after this `TIME` without a word from the model (default 10m)")
 	f.IntVar(&m.maxTokens, "max-tokens", 0, "let the answer have at most this many `TOKENS`")
-	f.Float64Var(&m.temperature, "temperature", -1, "sampling temperature (default: the model's own)")
-	f.IntVar(&m.retries, "retries", 0, "try a busy or failing endpoint this often again (default 4; -1 never)")
+	f.Func("temperature", "sampling temperature, a `NUMBER` from 0 to 2 (default: the model's own)", func(s string) error {
+		n, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return errors.New("not a number")
+		}
+		m.temperature = &n
+		return nil
+	})
+	f.IntVar(&m.retries, "retries", 0, "try a busy or failing endpoint `N` times again (default 4; -1: never)")
 }
 
 func (a *app) modelConfig(m *modelFlags, model string) (llm.Config, error) {
-	c := llm.Config{Model: model, BaseURL: m.baseURL, Timeout: m.timeout, MaxTokens: m.maxTokens, MaxRetries: m.retries}
-	if m.temperature >= 0 {
-		c.Temperature = &m.temperature
-	}
+	c := llm.Config{Model: model, BaseURL: m.baseURL, Timeout: m.timeout, MaxTokens: m.maxTokens, MaxRetries: m.retries, Temperature: m.temperature}
 	c.OnRetry = func(attempt int, wait time.Duration, reason string) {
 		a.note("%s: trying again in %s (attempt %d failed)", reason, wait.Round(100*time.Millisecond), attempt)
 	}
@@ -67,7 +72,7 @@ func runAsk(a *app, ctx context.Context, c *command, args []string) int {
 	m.add(f)
 	more := f.Bool("continue", false, "go on with the newest conversation about the trace")
 	dry := f.Bool("dry-run", false, "print what would be sent and its size, and send nothing")
-	compare := f.StringArray("compare", nil, "ask about two traces: --compare A B QUESTION")
+	compare := f.StringArray("compare", nil, "ask about two `TRACES`: --compare A B QUESTION")
 	toClipboard := f.Bool("copy", false, "without a model: copy the prompt to the clipboard instead of printing it")
 	p.add(f)
 	t.add(f)
@@ -83,8 +88,6 @@ func runAsk(a *app, ctx context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.usage(c, err.Error())
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
-	defer stop()
 	q := &inquiry{names: names, question: question, dry: *dry, more: *more, copy: *toClipboard, tree: &t, prompt: &p, model: &m}
 	if err := a.ask(ctx, s, q); err != nil {
 		return a.fail(err)
@@ -120,9 +123,8 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 		if err := a.deliver(text, q.copy); err != nil {
 			return err
 		}
-		a.note("no model was asked: paste the prompt into any chat, or configure a model")
-		a.hint(llm.Hint(cfgErr))
-		return nil
+		a.note("no model was asked: paste the prompt into any chat, or configure a model\n%s", llm.Hint(cfgErr))
+		return text.CheckWindow()
 	}
 	if err := text.CheckWindow(); err != nil {
 		return err
@@ -136,6 +138,9 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 	for _, m := range conv.Messages {
 		req.Messages = append(req.Messages, llm.Message{Role: m.Role, Content: m.Content})
 	}
+	// Ctrl-C ends the answer, and what came of it is kept.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
 	start := time.Now()
 	answer, askErr := client.Ask(ctx, req, a.stdout)
 	if answer.Text != "" {

@@ -47,11 +47,11 @@ func runCompare(a *app, _ context.Context, c *command, args []string) int {
 		for i, v := range views {
 			fmt.Fprintf(a.stdout, "%c: %s  %s\n", 'a'+i, v.entry.ID, commandLine(v.trace.Command))
 		}
-		view := calltree.View{Counts: true, Positions: true, Color: a.color(), Depth: *depth, MaxNodes: *nodes, File: views[1].file}
 		if *brief {
-			view.Depth, view.MaxNodes = 1, 1
+			err = d.WriteSummary(a.stdout)
+			break
 		}
-		err = d.WriteText(a.stdout, view)
+		err = d.WriteText(a.stdout, calltree.View{Counts: true, Positions: true, Color: a.color(), Depth: *depth, MaxNodes: *nodes, File: views[1].file})
 	}
 	if err != nil {
 		return failed(err)

@@ -51,7 +51,9 @@ func runDoctor(a *app, _ context.Context, c *command, args []string) int {
 	}
 	found = append(found, a.doctorStore(), a.doctorModel(&m, p.model))
 	if *asJSON {
-		a.printJSON(found)
+		if err := a.printJSON(found); err != nil {
+			return a.fail(err)
+		}
 	} else {
 		for _, x := range found {
 			fmt.Fprintf(a.stdout, "%-8s %-9s %s\n", x.Status, x.Subject, x.Text)

@@ -78,7 +78,10 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 		list = append(list, summarize(s, e))
 	}
 	if *asJSON {
-		return a.printJSON(list)
+		if err := a.printJSON(list); err != nil {
+			return a.fail(err)
+		}
+		return exitOK
 	}
 	if len(list) == 0 {
 		a.note("no traces in %s: tracerag run -- ./app makes one", s.Dir())
@@ -110,14 +113,11 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 	return exitOK
 }
 
-func (a *app) printJSON(v any) int {
+func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ")
-	if err := enc.Encode(v); err != nil {
-		return a.fail(err)
-	}
-	return exitOK
+	return enc.Encode(v)
 }
 
 const showHelp = `
@@ -148,7 +148,10 @@ func runShow(a *app, _ context.Context, c *command, args []string) int {
 	}
 	sum := summarize(s, e)
 	if *asJSON {
-		return a.printJSON(sum)
+		if err := a.printJSON(sum); err != nil {
+			return a.fail(err)
+		}
+		return exitOK
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	row := func(key, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", key, fmt.Sprintf(format, args...)) }

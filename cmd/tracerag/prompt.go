@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +23,7 @@ func runPrompt(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, promptHelp)
 	var t treeFlags
 	var p promptFlags
-	compare := f.StringArray("compare", nil, "put two traces side by side: --compare A B, or --compare A --compare B")
+	compare := f.StringArray("compare", nil, "put two `TRACES` side by side: --compare A B QUESTION")
 	account := f.Bool("tokens", false, "print the account of tokens, by section and function, instead of the prompt")
 	asJSON := f.Bool("json", false, "print prompt and account as JSON")
 	toClipboard := f.Bool("copy", false, "copy the prompt to the clipboard instead of printing it")
@@ -54,10 +53,7 @@ func runPrompt(a *app, _ context.Context, c *command, args []string) int {
 	a.warnings(pr)
 	switch {
 	case *asJSON:
-		enc := json.NewEncoder(a.stdout)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", " ")
-		err = enc.Encode(pr)
+		err = a.printJSON(pr)
 	case *account:
 		err = writeAccount(a.stdout, pr)
 	default:
@@ -89,19 +85,21 @@ func (a *app) deliver(p *prompt.Prompt, toClipboard bool) error {
 }
 
 // operands splits the words after the flags into traces and a question. Without
-// --compare a first word that names a trace is one if a question follows it, or
-// if no question is needed.
+// --compare the first of several words is a trace; a single one is a trace if it
+// looks like one, and else the question.
 func (a *app) operands(s *store.Store, compare, words []string, needQuestion bool) (names []string, question string, err error) {
 	switch len(compare) {
 	case 0:
 		names = []string{"@last"}
-		n := len(words)
-		if n > 1 || n == 1 && !needQuestion && isTrace(s, words[0]) {
-			if !isTrace(s, words[0]) {
-				_, err := s.Find(words[0])
-				return nil, "", fmt.Errorf("%w\nis the question one word? put it in quotes", err)
-			}
+		if len(words) == 0 {
+			break
+		}
+		_, err := s.Find(words[0])
+		switch {
+		case err == nil || len(words) == 1 && strings.HasPrefix(words[0], "@"):
 			names, words = words[:1], words[1:]
+		case len(words) > 1:
+			return nil, "", fmt.Errorf("%w\nif these words are the question, put it in quotes", err)
 		}
 	case 1:
 		if len(words) == 0 {
@@ -122,7 +120,7 @@ func (a *app) operands(s *store.Store, compare, words []string, needQuestion boo
 		question = strings.TrimSpace(string(data))
 	}
 	if needQuestion && strings.TrimSpace(question) == "" {
-		return nil, "", errors.New("no question")
+		return nil, "", errors.New("no question: put it behind the flags and the trace, in quotes")
 	}
 	return names, question, nil
 }
@@ -153,7 +151,10 @@ func writeAccount(w io.Writer, p *prompt.Prompt) error {
 	for _, s := range p.Sections {
 		fmt.Fprintf(tw, "%d\t%d\t%s\n", s.Tokens, s.Lines, s.Name)
 	}
-	fmt.Fprintln(tw, "\t\t\ntokens\tlines\ttimes\tfunction\tposition")
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(tw, "\ntokens\tlines\ttimes\tfunction\tposition")
 	for _, f := range p.Functions {
 		fmt.Fprintf(tw, "%d\t%d\t%d\t%s\t%s\n", f.Tokens, f.Lines, f.Times, f.Name, f.Position)
 	}
@@ -162,9 +163,4 @@ func writeAccount(w io.Writer, p *prompt.Prompt) error {
 	}
 	_, err := fmt.Fprintf(w, "\ntotal %s; %s left\n", budgetLine(p), number(int64(p.Left)))
 	return err
-}
-
-func isTrace(s *store.Store, name string) bool {
-	_, err := s.Find(name)
-	return err == nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -21,28 +20,27 @@ type promptFlags struct {
 }
 
 func (p *promptFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&p.variant, "variant", string(prompt.Ordered), "ordered: tree and each source once in call order; full, A, C, CA, T: the\nvariants of the paper's table 3")
-	f.StringVar(&p.at, "question", "", "where the question stands: first, last or both (default: the variant's own)")
-	f.StringVar(&p.format, "format", string(prompt.Markdown), "markdown, xml or json")
-	f.StringVar(&p.template, "template", "", "make the prompt by the Go text/template in `FILE` (help: --template=help)")
+	var variants []string
+	for _, v := range prompt.Variants {
+		variants = append(variants, string(v))
+	}
+	addChoice(f, &p.variant, "variant", "the prompt's `VARIANT`: ordered (the tree, and each source once in call order),\nor full, A, C, CA, T (those of the paper's table 3)", variants...)
+	addChoice(f, &p.at, "question", "the question's `PLACE`: first, last or both (default: the variant's own)", "", "first", "last", "both")
+	addChoice(f, &p.format, "format", "the prompt's `FORMAT`: markdown, xml or json", "markdown", "xml", "json")
+	f.StringVar(&p.template, "template", "", "make the prompt by the Go text/template in `FILE` (tracerag prompt --template=help\nexplains them)")
 	f.StringVar(&p.models, "models", "", "context windows by model from `FILE`, before the built-in table")
 	f.IntVar(&p.window, "window", 0, "the model takes this many `TOKENS` (default: from the table of models)")
 }
 
 // addModel is apart, since run and ask put it beside the endpoint's flags.
 func (p *promptFlags) addModel(f *pflag.FlagSet) {
-	f.StringVar(&p.model, "model", "", "the model that is asked, and whose tokens are counted (default: $TRACERAG_MODEL)")
+	f.StringVar(&p.model, "model", "", "the `MODEL` that is asked, and whose tokens are counted (default: $TRACERAG_MODEL)")
 }
 
 // options returns what the flags say, for the model that will be asked.
 func (a *app) promptOptions(p *promptFlags) (prompt.Options, error) {
 	o := prompt.Options{
 		Variant: prompt.Variant(p.variant), QuestionAt: prompt.Placement(p.at), Format: prompt.Format(p.format), Model: p.model, Window: p.window,
-	}
-	for _, v := range prompt.Variants {
-		if strings.EqualFold(string(v), p.variant) {
-			o.Variant = v
-		}
 	}
 	if o.Model == "" {
 		o.Model = firstOf(a.getenv("TRACERAG_MODEL"), a.getenv("OPENAI_MODEL"))

@@ -12,7 +12,9 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/pflag"
 
+	"tracerag/calltree"
 	"tracerag/prompt"
+	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/breakpoint"
 	"tracerag/trace/store"
@@ -69,6 +71,9 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 		return a.usage(c, "no program: tracerag run -- ./app --csv data.csv")
 	}
 	s, err := a.store()
+	if err == nil {
+		err = a.tryTemplate(&p)
+	}
 	if err != nil {
 		a.fail(err)
 		return exitRunFailed
@@ -76,7 +81,7 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	rec, err := a.record(ctx, s, f.Args(), &r)
 	if err != nil {
 		a.fail(err)
-		return recordCode(err)
+		return recordCode(f.Arg(0), err)
 	}
 	code := rec.trace.Exit.Code
 	if err := a.finish(ctx, s, rec, &t, &p, &m, *question, *toClipboard); err != nil {
@@ -88,15 +93,29 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	return code
 }
 
-// recordCode is the exit code for a run that was not made.
-func recordCode(err error) int {
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
-		return exitRunNotFound
-	case errors.Is(err, errCannotRun):
-		return exitRunCannot
+// tryTemplate finds what is wrong with a template before the program has run for
+// nothing.
+func (a *app) tryTemplate(p *promptFlags) error {
+	o, err := a.promptOptions(p)
+	if err != nil || o.Template == "" {
+		return err
 	}
-	return exitRunFailed
+	nothing := prompt.Input{Runs: []prompt.Run{{Tree: &calltree.Tree{}}}, Source: func(trace.Function) source.Text { return source.Text{} }}
+	_, err = prompt.Build(nothing, o)
+	return err
+}
+
+// recordCode is the exit code for a run of the program that was not made.
+func recordCode(program string, err error) int {
+	if !errors.Is(err, errCannotRun) {
+		return exitRunFailed
+	}
+	// What looking it up says, since any file may be missing in err.
+	_, err = exec.LookPath(program)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
+		return exitRunNotFound
+	}
+	return exitRunCannot
 }
 
 var errCannotRun = errors.New("the program cannot be recorded")
@@ -130,7 +149,7 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 	tr.Baseline = baseline
 	e, err := s.Save(tr)
 	if err != nil {
-		return nil, fmt.Errorf("the trace was not saved: %w", err)
+		return nil, err
 	}
 	return &recording{tr, e}, nil
 }
@@ -173,7 +192,7 @@ func (a *app) baseline(ctx context.Context, s *store.Store, tgt *target.Target, 
 		return "", fmt.Errorf("--baseline: %w", err)
 	}
 	if e, err = baselines(s).Save(tr); err != nil {
-		return "", fmt.Errorf("the baseline was not saved: %w", err)
+		return "", fmt.Errorf("--baseline: %w", err)
 	}
 	return e.ID, nil
 }
@@ -267,11 +286,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	a.warnings(pr)
 	a.note("prompt: %s", budgetLine(pr))
 	a.note("trace: %s. Next:", rec.entry.ID)
-	flags := ""
-	if a.dir != "" {
-		flags = " --dir=" + quote(a.dir)
-	}
-	a.hint(fmt.Sprintf("tracerag tree%[1]s\ntracerag ask%[1]s \"your question\"\ntracerag prompt%[1]s --copy \"your question\"", flags))
+	a.hint(fmt.Sprintf("tracerag tree%[1]s\ntracerag ask%[1]s \"your question\"\ntracerag prompt%[1]s --copy \"your question\"", a.dirFlag()))
 	return nil
 }
 

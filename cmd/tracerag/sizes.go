@@ -69,9 +69,11 @@ func runSizes(a *app, _ context.Context, c *command, args []string) int {
 		rows = append(rows, row)
 	}
 	if *asJSON {
-		return a.printJSON(rows)
+		err = a.printJSON(rows)
+	} else {
+		err = prompt.WriteTables(a.stdout, rows)
 	}
-	if err := prompt.WriteTables(a.stdout, rows); err != nil {
+	if err != nil {
 		return a.fail(err)
 	}
 	return exitOK

@@ -22,7 +22,8 @@ export writes a trace in another tool's format, to standard output or to a file:
 
 func runExport(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, exportHelp)
-	format := f.String("format", "folded", "folded, jsonl or pprof")
+	var format string
+	addChoice(f, &format, "format", "the `FORMAT`: folded, jsonl or pprof", "folded", "jsonl", "pprof")
 	out := f.StringP("output", "o", "-", "write to `FILE`")
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
@@ -35,14 +36,11 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	default:
 		return a.usage(c, "one trace at a time")
 	}
-	write, ok := map[string]func(io.Writer, *trace.Trace) error{
+	write := map[string]func(io.Writer, *trace.Trace) error{
 		"folded": export.Folded,
 		"jsonl":  export.JSONLines,
 		"pprof":  func(w io.Writer, t *trace.Trace) error { return t.Write(w) },
-	}[*format]
-	if !ok {
-		return a.usage(c, fmt.Sprintf("--format=%s: there are folded, jsonl and pprof", *format))
-	}
+	}[format]
 	s, err := a.store()
 	if err != nil {
 		return a.fail(err)
@@ -51,7 +49,7 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	if *format == "pprof" && *out == "-" && terminal(a.stdout) {
+	if format == "pprof" && *out == "-" && terminal(a.stdout) {
 		return a.usage(c, "a pprof file is binary: name a file with -o, or pipe it")
 	}
 	if err := a.writeTo(*out, func(w io.Writer) error { return write(w, tr) }); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"tracerag/calltree"
@@ -26,7 +25,8 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 	t.addBaseline(f)
 	depth := f.Int("depth", 0, "show this many `LEVELS` only")
 	nodes := f.Int("nodes", 0, "show this many `NODES` only, the upper levels first")
-	format := f.String("format", "text", "text, json, dot or mermaid")
+	var format string
+	addChoice(f, &format, "format", "the `FORMAT`: text, json, dot or mermaid", "text", "json", "dot", "mermaid")
 	json := f.Bool("json", false, "the same as --format=json")
 	ids := f.Bool("ids", false, "show the handles that --focus takes")
 	plain := f.Bool("no-positions", false, "leave out files and lines")
@@ -50,14 +50,11 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 	}
 	v := views[0]
 	if *json {
-		*format = "json"
+		format = "json"
 	}
 	view := calltree.View{Depth: *depth, MaxNodes: *nodes, Counts: true, Positions: !*plain, IDs: *ids, Color: a.color(), File: v.file,
-		Command: strings.Join(append([]string{"tracerag tree " + v.entry.ID}, v.flags...), " ")}
-	switch *format {
-	case "text":
-		a.treeNotes(v)
-		err = v.tree.WriteText(a.stdout, view)
+		Command: "tracerag tree" + a.dirFlag() + " " + strings.Join(append([]string{v.entry.ID}, v.flags...), " ")}
+	switch format {
 	case "json":
 		err = v.tree.WriteJSON(a.stdout)
 	case "dot":
@@ -65,7 +62,8 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 	case "mermaid":
 		err = v.tree.WriteMermaid(a.stdout, view)
 	default:
-		return a.usage(c, fmt.Sprintf("--format=%s: there are text, json, dot and mermaid", *format))
+		a.treeNotes(v)
+		err = v.tree.WriteText(a.stdout, view)
 	}
 	if err != nil {
 		return a.fail(err)
@@ -80,9 +78,6 @@ func (a *app) treeNotes(v *view) {
 	}
 	for _, n := range v.notes() {
 		a.note("%s", n)
-	}
-	if v.trace.Sampled {
-		a.note("a sampled trace: counts are samples, and the order is not that of the calls")
 	}
 	if v.tree.Size == 0 {
 		a.note("the tree is empty: %s", emptyReason(v.trace, v))

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ type treeFlags struct {
 }
 
 func (t *treeFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&t.mode, "tree", "context", "context: a node for each calling context; graph: the paper's tree, the call\ngraph unfolded")
+	addChoice(f, &t.mode, "tree", "the tree's `MODE`: context, a node for each calling context; or graph, the\npaper's tree, the call graph unfolded", "context", "graph")
 	f.BoolVar(&t.init, "init", false, "show package initialisation, too")
 	f.StringArrayVar(&t.focus, "focus", nil, "only `FUNC` with what it calls and the way to it; a name (table.Render,\n(*T).M), a pattern with *, or a handle of the tree (#12); may be repeated")
 	f.IntVar(&t.maxNodes, "graph-nodes", 0, "limit of --tree=graph, in `NODES` (default 100000)")
@@ -114,16 +113,18 @@ func (a *app) loadBaselines(s *store.Store, views []*view, t *treeFlags) ([]*tra
 func (v *view) look(base []*trace.Trace, t *treeFlags) error {
 	v.sources = source.New(sourceConfig(v.trace, t.sourceDir))
 	o := calltree.Options{KeepInit: t.init, MaxNodes: t.maxNodes}
-	switch t.mode {
-	case "", "context":
-	case "graph":
+	if t.mode == "graph" {
 		o.Mode = calltree.Graph
 		v.flags = append(v.flags, "--tree=graph")
-	default:
-		return fmt.Errorf("--tree=%s: there are context and graph", t.mode)
+	}
+	if t.maxNodes != 0 {
+		v.flags = append(v.flags, fmt.Sprintf("--graph-nodes=%d", t.maxNodes))
 	}
 	if t.init {
 		v.flags = append(v.flags, "--init")
+	}
+	for _, dir := range t.sourceDir {
+		v.flags = append(v.flags, "--source-dir="+quote(dir))
 	}
 	if t.baseline != "" {
 		v.flags = append(v.flags, "--baseline="+quote(t.baseline))
@@ -170,7 +171,7 @@ func (v *view) focus(patterns []string) error {
 
 // baselines is the store of the runs that were made only to be pruned by; they
 // are no runs that @last and @prev should mean.
-func baselines(s *store.Store) *store.Store { return store.Open(filepath.Join(s.Dir(), "baselines")) }
+func baselines(s *store.Store) *store.Store { return s.Within("baselines") }
 
 func sourceConfig(tr *trace.Trace, roots []string) source.Config {
 	p := &tr.Program
@@ -235,13 +236,23 @@ func lossNotes(tr *trace.Trace) []string {
 	return out
 }
 
+// lossText says one loss in words.
 func lossText(l trace.Loss) string {
-	s := string(l.Kind)
-	if l.Function != "" {
-		s += " " + l.Function
-	}
-	if l.Count > 0 {
-		s += " " + strconv.FormatInt(l.Count, 10)
+	s := number(l.Count)
+	switch l.Kind {
+	case trace.LossNotHooked:
+		s = firstOf(l.Function, plural(int(l.Count), "place", "places")) + " could not be watched"
+	case trace.LossFloor:
+		s = l.Function + " was let go after " + plural(int(l.Count), "call", "calls")
+	case trace.LossOverflow:
+		s = plural(int(l.Count), "call", "calls") + " dropped for want of room"
+	case trace.LossTruncated:
+		s = "the recording is cut short"
+		if l.Count > 0 {
+			s = "cut short, " + plural(int(l.Count), "time", "times")
+		}
+	case trace.LossSampled:
+		s = plural(int(l.Count), "sample", "samples") + " only"
 	}
 	if l.Detail != "" {
 		s += ": " + l.Detail

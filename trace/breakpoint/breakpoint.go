@@ -4,9 +4,8 @@
 //
 // A stop costs two switches between the program and the debugger, tens to
 // hundreds of microseconds, where a call costs one nanosecond. So a function's
-// breakpoint is lifted after a number of stops (Options.MaxHits), and after a
-// number of stops in all (Options.MaxStops) each function is let go at its next
-// one. What was lifted is marked: its counts are floors, and callers that came
+// breakpoint is lifted after a number of stops (Options.MaxHits), a number that
+// falls to one as all stops add up (to Options.MaxStops). What was lifted is marked: its counts are floors, and callers that came
 // later are missing unless they stand on a stack. While packages are initialised
 // the limit is a low one, and when main.main begins every function is watched
 // anew.
@@ -40,7 +39,7 @@ import (
 // Defaults of Options.
 const (
 	DefaultMaxHits  = 200
-	DefaultMaxStops = 10_000
+	DefaultMaxStops = 15_000
 	// initHits is the limit while packages are initialised: large tables of
 	// registrations would use up every stop, and the tree leaves them out.
 	initHits = 3
@@ -52,7 +51,7 @@ const (
 // Options of a recording.
 type Options struct {
 	MaxHits   int                              // stops of a function before its breakpoints are lifted; 0: DefaultMaxHits
-	MaxStops  int                              // stops in all before every function's limit becomes 1; 0: DefaultMaxStops
+	MaxStops  int                              // stops in all, towards which MaxHits falls to 1; 0: DefaultMaxStops
 	NoInlined bool                             // leave inlined calls alone
 	Started   func(pid int)                    // called when the program is about to run; may be nil
 	Progress  func(done, total int)            // called now and then while breakpoints are set; may be nil
@@ -261,15 +260,16 @@ func (r *recording) stop(h hit, p *point) error {
 	return nil
 }
 
-// limit is the number of stops after which a function is let go.
+// limit is the number of stops after which a function is let go. It falls as the
+// stops add up: what is called all the time is let go early, and leaves stops
+// for functions that come late. Against a limit that is the same until none are
+// left, as many stops gave a quarter more functions with exact counts.
 func (r *recording) limit() int {
-	switch {
-	case !r.begun:
+	if !r.begun {
 		return min(initHits, r.o.MaxHits)
-	case r.stops >= r.o.MaxStops:
-		return 1
 	}
-	return r.o.MaxHits
+	left := max(0, r.o.MaxStops-r.stops)
+	return max(1, int(float64(r.o.MaxHits)*(float64(left)/float64(r.o.MaxStops))))
 }
 
 // begin starts over when main.main begins: what was given up during package

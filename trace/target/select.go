@@ -142,7 +142,7 @@ func (s *selection) matcher(pattern, dir string) (matcher, error) {
 // string, and "/..." at the end also matches nothing.
 func wildcard(pattern string) (*regexp.Regexp, error) {
 	if strings.ContainsAny(pattern, "*?\\") {
-		return nil, fmt.Errorf("%s is no package pattern: the wildcard is ... as in github.com/x/...", pattern)
+		return nil, fmt.Errorf("%s is no package pattern: the wildcard is ..., as in github.com/x/... and ./cmd", pattern)
 	}
 	re := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\.\.\.`, `.*`)
 	if strings.HasSuffix(re, `/.*`) {

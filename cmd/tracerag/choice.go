@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// choice is the value of a flag that takes one of a few words, so that a wrong one
+// is a wrong command line, found before anything is done. Case does not matter.
+type choice struct {
+	value *string
+	words []string
+}
+
+// addChoice adds a flag to f whose first word is the default.
+func addChoice(f *pflag.FlagSet, value *string, name, usage string, words ...string) {
+	*value = words[0]
+	f.Var(choice{value, words}, name, usage)
+}
+
+func (c choice) Set(s string) error {
+	for _, w := range c.words {
+		if strings.EqualFold(w, s) {
+			*c.value = w
+			return nil
+		}
+	}
+	known := c.words
+	if known[0] == "" {
+		known = known[1:]
+	}
+	last := len(known) - 1
+	return fmt.Errorf("there are %s and %s", strings.Join(known[:last], ", "), known[last])
+}
+
+func (c choice) String() string { return *c.value }
+func (c choice) Type() string   { return "string" }
