@@ -57,16 +57,26 @@ var diffSigns = [...]struct {
 //	~     text.Pad count 3 -> 5
 //
 // Of the view, Command is not used: a cut says only how many nodes it hides.
+// [Diff.WriteSummary] writes what stands before the tree.
 func (d *Diff) WriteText(w io.Writer, v View) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintln(b, d)
-	if d.FirstDivergence != nil {
-		d.FirstDivergence.write(b)
+	if err := d.WriteSummary(b); err != nil {
+		return err
 	}
 	l := d.layout()
 	if slices.Contains(l.differ, true) { // not so if only the order of calls differs
 		b.WriteByte('\n')
 		d.writeTree(b, &v, l)
+	}
+	return b.Flush()
+}
+
+// WriteSummary writes the counts and the first divergence.
+func (d *Diff) WriteSummary(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintln(b, d)
+	if d.FirstDivergence != nil {
+		d.FirstDivergence.write(b)
 	}
 	return b.Flush()
 }

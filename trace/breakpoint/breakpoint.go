@@ -43,9 +43,6 @@ const (
 	// initHits is the limit while packages are initialised: large tables of
 	// registrations would use up every stop, and the tree leaves them out.
 	initHits = 3
-	// maxInlinedPoints bounds the breakpoints of a program for whose inlined
-	// calls breakpoints are set, too: delve looks at every one at every stop.
-	maxInlinedPoints = 20_000
 )
 
 // Options of a recording.
@@ -93,7 +90,7 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 	restore(pid)
 
 	r := newRecording(t, tgt, o)
-	if err := r.arm(ctx); err != nil {
+	if err := r.arm(ctx); err != nil || os.Getenv("POINTS") != "" && func() bool { println("points", len(r.points), "funcs", len(r.funcs)); return false }() {
 		_ = grp.Detach(true)
 		return nil, fmt.Errorf("%s: setting breakpoints: %w", t.Path, err)
 	}

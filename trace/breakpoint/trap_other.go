@@ -4,6 +4,10 @@ package breakpoint
 
 import "github.com/go-delve/delve/pkg/proc"
 
+// maxInlinedPoints bounds the breakpoints of a program for whose inlined calls
+// breakpoints are set, too: delve looks at every one at every stop.
+const maxInlinedPoints = 20_000
+
 func newTraps(tgt *proc.Target) traps { return delveTraps{tgt} }
 
 // delveTraps are delve's own breakpoints. They work wherever delve does. At
