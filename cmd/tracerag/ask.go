@@ -111,7 +111,7 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 		return cfgErr
 	}
 	q.prompt.model = cfg.Model
-	conv, text, err := a.conversation(s, q)
+	conv, text, about, err := a.conversation(s, q)
 	if err != nil {
 		return err
 	}
@@ -148,19 +148,19 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 			fmt.Fprintln(a.stdout)
 		}
 		a.afterAnswer(conv, answer, time.Since(start))
-		if err := a.saveAnswer(s, conv, cfg.Model, answer); err != nil {
+		if err := a.saveAnswer(s, about, conv, cfg.Model, answer); err != nil {
 			return errors.Join(askErr, fmt.Errorf("the answer was not saved: %w", err))
 		}
 	}
 	return askErr
 }
 
-// conversation returns what is to be sent: a new one, or one that goes on. The
-// prompt is that of its newest question.
-func (a *app) conversation(s *store.Store, q *inquiry) (*store.Conversation, *prompt.Prompt, error) {
+// conversation returns what is to be sent, a new conversation or one that goes on,
+// and the trace that it is saved beside. The prompt is that of its newest question.
+func (a *app) conversation(s *store.Store, q *inquiry) (*store.Conversation, *prompt.Prompt, store.Entry, error) {
 	p, views, err := a.build(s, q.names, q.question, q.tree, q.prompt)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, store.Entry{}, err
 	}
 	a.warnings(p)
 	entry := views[0].entry
@@ -169,14 +169,14 @@ func (a *app) conversation(s *store.Store, q *inquiry) (*store.Conversation, *pr
 		for _, v := range views {
 			conv.Traces = append(conv.Traces, v.entry.ID)
 		}
-		return conv, p, nil
+		return conv, p, entry, nil
 	}
 	old, err := s.Answers(entry)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, entry, err
 	}
 	if len(old) == 0 {
-		return nil, nil, fmt.Errorf("no conversation about trace %s to go on with: ask without --continue first", entry.ID)
+		return nil, nil, entry, fmt.Errorf("no conversation about trace %s to go on with: ask without --continue first", entry.ID)
 	}
 	last := &old[len(old)-1]
 	conv := &store.Conversation{Question: q.question, Traces: last.Traces, Messages: last.Next(q.question)}
@@ -184,7 +184,7 @@ func (a *app) conversation(s *store.Store, q *inquiry) (*store.Conversation, *pr
 	for _, m := range conv.Messages {
 		all = append(all, m.Content)
 	}
-	return conv, recount(p, strings.Join(all, "\n\n")), nil
+	return conv, recount(p, strings.Join(all, "\n\n")), entry, nil
 }
 
 // recount is the account of a conversation that began with another prompt: all
@@ -253,16 +253,12 @@ func (a *app) afterAnswer(conv *store.Conversation, answer llm.Answer, took time
 	}
 }
 
-func (a *app) saveAnswer(s *store.Store, conv *store.Conversation, model string, answer llm.Answer) error {
-	entry, err := s.Find(conv.Traces[0])
-	if err != nil {
-		return err
-	}
+func (a *app) saveAnswer(s *store.Store, about store.Entry, conv *store.Conversation, model string, answer llm.Answer) error {
 	conv.Model, conv.Answer, conv.Incomplete = model, answer.Text, answer.Incomplete
 	if u := answer.Usage; u != nil {
 		conv.Usage = store.Usage(*u)
 	}
-	path, err := s.SaveAnswer(entry, *conv)
+	path, err := s.SaveAnswer(about, *conv)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"tracerag/llm"
 	"tracerag/source"
+	"tracerag/trace"
 	"tracerag/trace/binary"
 	"tracerag/trace/target"
 )
@@ -58,7 +59,7 @@ func runDoctor(a *app, _ context.Context, c *command, args []string) int {
 		for _, x := range found {
 			fmt.Fprintf(a.stdout, "%-8s %-9s %s\n", x.Status, x.Subject, x.Text)
 			for line := range strings.Lines(x.Remedy) {
-				fmt.Fprintf(a.stdout, "%19s%s\n", "", strings.TrimSpace(line))
+				fmt.Fprintf(a.stdout, "%19s%s\n", "", strings.TrimRight(line, "\n"))
 			}
 		}
 	}
@@ -146,12 +147,16 @@ func buildKinds(b *binary.File) string {
 // doctorSources says whether the program's sources are on this machine.
 func (a *app) doctorSources(t *target.Target) finding {
 	tr := t.NewTrace("")
+	for i := range t.Binary.Funcs {
+		fn := &t.Binary.Funcs[i]
+		tr.Functions = append(tr.Functions, trace.Function{Name: fn.Name, Package: fn.Package, File: fn.File})
+	}
 	c := source.New(sourceConfig(tr, nil)).Whole()
 	f := finding{"sources", "ok", fmt.Sprintf("%s here, %s lines of Go", plural(c.Modules, "module", "modules"), number(int64(c.Lines))), ""}
 	if len(c.Missing) > 0 {
 		f.Status = "note"
 		f.Text += fmt.Sprintf("; %s not: %s", number(int64(len(c.Missing))), strings.Join(c.Missing[:min(3, len(c.Missing))], ", "))
-		f.Remedy = "go mod download MODULE@VERSION brings a dependency; for the program's own module run in its directory, or give --source-dir"
+		f.Remedy = "go mod download MODULE@VERSION brings a dependency; for the program's own module run tracerag in its directory"
 	}
 	return f
 }

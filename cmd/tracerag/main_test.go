@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tracerag/fixtures"
@@ -65,6 +66,7 @@ func scriptCommands(programs map[string]string) map[string]func(*testscript.Test
 		"fixture":  func(ts *testscript.TestScript, _ bool, args []string) { cmdFixture(ts, programs, args) },
 		"model":    cmdModel,
 		"nowhere":  cmdNowhere,
+		"profile":  cmdProfile,
 		"requests": cmdRequests,
 		"trace":    cmdTrace,
 	}
@@ -128,6 +130,24 @@ func cmdTrace(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 		ts.Setenv(name, e.ID)
 	}
+}
+
+// profile FILE writes a CPU profile of a program with one busy function.
+func cmdProfile(ts *testscript.TestScript, _ bool, args []string) {
+	function := func(id uint64, name string) *profile.Location {
+		f := &profile.Function{ID: id, Name: name, SystemName: name, Filename: "/src/busy/main.go", StartLine: int64(10 * id)}
+		return &profile.Location{ID: id, Line: []profile.Line{{Function: f, Line: f.StartLine + 1}}}
+	}
+	busy, main := function(1, "main.busy"), function(2, "main.main")
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}},
+		Sample:     []*profile.Sample{{Location: []*profile.Location{busy, main}, Value: []int64{42}}},
+		Location:   []*profile.Location{busy, main},
+		Function:   []*profile.Function{busy.Line[0].Function, main.Line[0].Function},
+	}
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(errors.Join(p.Write(f), f.Close()))
 }
 
 // servers are the model servers by the script that started them.
