@@ -24,6 +24,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -73,24 +74,24 @@ func (o *Options) defaults() {
 // Record runs the target to its end and returns its trace. The target has our
 // standard input, output and error, and the terminal if we have one. However
 // it ends, the trace of what was seen is returned; an error means that it was
-// not started.
+// not started. When ctx is done the target is killed.
+//
+// While it runs, delve waits for every child of this process: start no others.
 func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, error) {
 	o.defaults()
 	if err := supported(t.Binary); err != nil {
 		return nil, err
 	}
-	restore, unpin := pin()
-	defer unpin()
 	grp, err := launch(t)
 	if err != nil {
 		return nil, launchError(t, err)
 	}
 	tgt := grp.Selected
 	pid := tgt.Pid()
-	restore(pid)
 
 	r := newRecording(t, tgt, o)
-	if err := r.arm(ctx); err != nil || os.Getenv("POINTS") != "" && func() bool { println("points", len(r.points), "funcs", len(r.funcs)); return false }() {
+	if err := r.arm(ctx); err != nil {
+		kill(pid)
 		_ = grp.Detach(true)
 		return nil, fmt.Errorf("%s: setting breakpoints: %w", t.Path, err)
 	}
@@ -101,8 +102,11 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 	if o.Started != nil {
 		o.Started(pid)
 	}
+	defer context.AfterFunc(ctx, func() { kill(pid) })()
+	unpin := pin()
 	r.tr.Start = time.Now().UTC().Round(0)
 	exit, err := r.run(grp)
+	unpin()
 	r.tr.Duration = time.Since(r.tr.Start)
 	if err != nil {
 		// The debugger lost its way. The program must not suffer for it: let
@@ -114,6 +118,12 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 	}
 	r.tr.Exit = exit
 	return r.finish(), nil
+}
+
+func kill(pid int) {
+	if p, err := os.FindProcess(pid); err == nil {
+		_ = p.Kill()
+	}
 }
 
 // launchError explains the usual reasons for which a program cannot be started
@@ -266,7 +276,7 @@ func (r *recording) limit() int {
 		return min(initHits, r.o.MaxHits)
 	}
 	left := max(0, r.o.MaxStops-r.stops)
-	return max(1, int(float64(r.o.MaxHits)*(float64(left)/float64(r.o.MaxStops))))
+	return max(1, int(math.Ceil(float64(r.o.MaxHits)*(float64(left)/float64(r.o.MaxStops)))))
 }
 
 // begin starts over when main.main begins: what was given up during package

@@ -12,22 +12,20 @@ import (
 // thread to another, a dozen for each stop, and waking a thread on another
 // processor is the most expensive part of it: on a virtual machine with two
 // processors a stop took 0.3 ms pinned, and 0.3 to 1.4 ms not. It is the
-// processor that we are on: the scheduler has found it a good one. The target is
-// not pinned (restore, to be called when it is there and stopped, before its
-// runtime counts the processors).
-func pin() (restore func(pid int), unpin func()) {
+// processor that we are on: the scheduler has found it a good one. The target was
+// started before and keeps all of them.
+func pin() (unpin func()) {
 	var before, one unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &before); err != nil || before.Count() < 2 {
-		return func(int) {}, func() {}
+		return func() {}
 	}
 	var cpu uint32
 	if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); errno != 0 || !before.IsSet(int(cpu)) {
-		return func(int) {}, func() {}
+		return func() {}
 	}
 	one.Set(int(cpu))
 	setAll(&one)
-	restore = func(pid int) { _ = unix.SchedSetaffinity(pid, &before) }
-	return restore, func() { setAll(&before) }
+	return func() { setAll(&before) }
 }
 
 // setAll restricts all threads of this process; those that they start later

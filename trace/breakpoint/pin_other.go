@@ -2,4 +2,4 @@
 
 package breakpoint
 
-func pin() (restore func(pid int), unpin func()) { return func(int) {}, func() {} }
+func pin() (unpin func()) { return func() {} }
