@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,6 +181,13 @@ func sourceConfig(tr *trace.Trace, roots []string) source.Config {
 	}
 	for _, m := range p.Deps {
 		c.Deps = append(c.Deps, sourceModule(m))
+	}
+	// A program that was run outside of its module still tells where that is.
+	for _, f := range tr.Functions {
+		if f.Package == p.MainPath && filepath.IsAbs(f.File) {
+			c.Roots = append(slices.Clip(roots), filepath.Dir(f.File))
+			break
+		}
 	}
 	return c
 }
