@@ -62,6 +62,7 @@ func TestScripts(t *testing.T) {
 func scriptCommands(programs map[string]string) map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"app":      cmdApp,
+		"arm64":    cmdArm64,
 		"code":     cmdCode,
 		"fixture":  func(ts *testscript.TestScript, _ bool, args []string) { cmdFixture(ts, programs, args) },
 		"model":    cmdModel,
@@ -112,6 +113,17 @@ func cmdFixture(ts *testscript.TestScript, programs map[string]string, args []st
 	data, err := os.ReadFile(path)
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[len(args)-1]), data, 0o755))
+}
+
+// arm64 FILE puts testdata/program there, built for another machine.
+func cmdArm64(ts *testscript.TestScript, _ bool, args []string) {
+	cmd := exec.Command("go", "build", "-o", ts.MkAbs(args[0]), ".")
+	cmd.Dir = filepath.Join(testDir, "testdata", "program")
+	cmd.Env = append(os.Environ(), "GOARCH=arm64", "GOWORK=off", "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		ts.Fatalf("go build: %v\n%s", err, out)
+	}
 }
 
 // trace NAME... saves hand-made traces in the order of their names, and sets a
