@@ -17,22 +17,28 @@ type Root struct {
 	Go   GoStmt // zero but for RootGoroutine
 }
 
-// Builder makes the calling context tree of a trace from the stacks that a
-// recorder sees. It merges equal paths, folds recursion onto the ancestor and
-// numbers nodes in the order of their first call. It is not safe for
-// concurrent use.
+// Builder makes the calling context tree of a trace from the calls that a
+// recorder reports, either each with its whole stack ([Builder.Call]) or each
+// with the node of its caller ([Builder.Root], [Builder.Child]); the two may be
+// mixed. It merges calls of one function from one line of one context, folds
+// recursion onto the ancestor and numbers nodes in the order in which it first
+// hears of them, which has to be the order of the first calls. It is not safe
+// for concurrent use.
 type Builder struct {
 	t        *Trace
 	funcs    map[Function]FuncID
 	children map[childKey]NodeID
 	roots    map[rootKey]NodeID
+	paths    paths
 }
 
+// childKey is what makes two calls the same node. Whether it is recursive
+// follows from the parent and the function.
 type childKey struct {
-	parent NodeID
-	fn     FuncID
-	line   int
-	marks  Marks
+	parent       NodeID
+	fn           FuncID
+	line         int
+	inlined, via bool
 }
 
 type rootKey struct {
@@ -41,8 +47,12 @@ type rootKey struct {
 	via  bool
 }
 
-// NewBuilder returns a builder that appends to t's functions and nodes.
+// NewBuilder returns a builder that fills t. It panics when t has nodes
+// already: it could not merge calls into them.
 func NewBuilder(t *Trace) *Builder {
+	if len(t.Nodes) > 0 {
+		panic("trace: NewBuilder of a trace that has nodes already")
+	}
 	return &Builder{t: t, funcs: map[Function]FuncID{}, children: map[childKey]NodeID{}, roots: map[rootKey]NodeID{}}
 }
 
@@ -59,71 +69,70 @@ func (b *Builder) Func(f Function) FuncID {
 
 // Call records n calls of the last frame of stack (outermost frame first), and
 // returns its node. Frames above it that were never recorded as called become
-// nodes of no calls: they were seen on a stack, their entry was not. Of the
-// first frame, CallLine and Inlined mean nothing.
+// nodes of no calls: they were seen on a stack, their entry was not. An empty
+// stack calls nothing: it records nothing and gives NoNode.
 func (b *Builder) Call(root Root, stack []Frame, n int64) NodeID {
-	if root.Kind != RootGoroutine {
-		root.Go = GoStmt{Creator: NoNode}
+	if len(stack) == 0 {
+		return NoNode
 	}
-	cur := b.root(root, stack[0])
-	last := cur
+	id := b.Root(root, stack[0], 0)
 	for _, f := range stack[1:] {
-		var marks Marks
-		if f.Inlined {
-			marks |= Inlined
-		}
-		if f.Via {
-			marks |= Via
-		}
-		above := b.above(cur, f.Func)
-		if above != NoNode {
-			marks |= Recursive
-		}
-		last = b.child(cur, f, marks)
-		cur = last
-		if above != NoNode {
-			cur = above // the calls of the inner activation belong to the outer one
-		}
+		id = b.Child(id, f, 0)
 	}
-	b.t.Nodes[last].Calls += n
-	return last
-}
-
-// above returns the node of function f on the path from id up, or NoNode.
-func (b *Builder) above(id NodeID, f FuncID) NodeID {
-	for ; id != NoNode; id = b.t.Nodes[id].Parent {
-		if b.t.Nodes[id].Func == f {
-			return id
-		}
-	}
-	return NoNode
-}
-
-func (b *Builder) root(r Root, f Frame) NodeID {
-	key := rootKey{r, f.Func, f.Via}
-	id, ok := b.roots[key]
-	if !ok {
-		n := Node{Parent: NoNode, Func: f.Func, Root: r.Kind, Go: r.Go}
-		if f.Via {
-			n.Marks = Via
-		}
-		id = b.add(n)
-		b.roots[key] = id
-	}
+	b.t.Nodes[id].Calls += n
 	return id
 }
 
-func (b *Builder) child(parent NodeID, f Frame, marks Marks) NodeID {
-	key := childKey{parent, f.Func, f.CallLine, marks}
+// Root records n calls of f as the first recorded function of root, and returns
+// its node. Calls of equal roots with equal functions are one node. CallLine and
+// Inlined of f mean nothing.
+func (b *Builder) Root(root Root, f Frame, n int64) NodeID {
+	if root.Kind != RootGoroutine {
+		root.Go = GoStmt{Creator: NoNode}
+	}
+	key := rootKey{root, f.Func, f.Via}
+	id, ok := b.roots[key]
+	if !ok {
+		node := Node{Parent: NoNode, Func: f.Func, Root: root.Kind, Go: root.Go}
+		if f.Via {
+			node.Marks = Via
+		}
+		id = b.add(node)
+		b.roots[key] = id
+	}
+	b.t.Nodes[id].Calls += n
+	return id
+}
+
+// Child records n calls of f by parent, a node that this builder returned, and
+// returns its node. Repeated calls of one function from one line are one node.
+//
+// A function that stands on the path from parent up becomes a Recursive leaf.
+// The calls made inside it belong to that ancestor: a recorder names the leaf
+// as their parent, and Child hangs them below the ancestor.
+func (b *Builder) Child(parent NodeID, f Frame, n int64) NodeID {
+	parent = b.paths.context(parent)
+	key := childKey{parent, f.Func, f.CallLine, f.Inlined, f.Via}
 	id, ok := b.children[key]
 	if !ok {
-		id = b.add(Node{Parent: parent, Func: f.Func, CallLine: f.CallLine, Marks: marks, Go: GoStmt{Creator: NoNode}})
+		node := Node{Parent: parent, Func: f.Func, CallLine: f.CallLine, Go: GoStmt{Creator: NoNode}}
+		if f.Inlined {
+			node.Marks |= Inlined
+		}
+		if f.Via {
+			node.Marks |= Via
+		}
+		id = b.add(node)
 		b.children[key] = id
 	}
+	b.t.Nodes[id].Calls += n
 	return id
 }
 
 func (b *Builder) add(n Node) NodeID {
+	if b.paths.add(n.Parent, n.Func) {
+		n.Marks |= Recursive
+	}
 	b.t.Nodes = append(b.t.Nodes, n)
 	return NodeID(len(b.t.Nodes) - 1)
 }
