@@ -7,13 +7,17 @@ import (
 )
 
 // The servers agree neither on the code nor on the words for a prompt that is
-// too long, so both are looked for. The wordings are those that issue
-// trackers and the servers' sources showed up to November 2026; none was provoked
-// on a live server.
+// too long, so both are looked for. The wordings were gathered from stored copies
+// of public issue threads, documentation and source code. None was provoked on a
+// live server, which version of a server says what is not known, and the list
+// cannot be complete: a refusal that it misses is shown as it came, without the
+// sizes and the hint.
 
 var overflowCode = regexp.MustCompile(`(?i)^(?:context_length_exceeded|exceed_context_size_error|model_context_window_exceeded|string_above_max_length)$`)
 
-// overflowSizes find the sizes of the prompt (p) and of what fits (l).
+// overflowSizes find the sizes of the prompt (p) and of what fits (l). The names
+// beside them are those under which the wordings were found; others may use them,
+// too.
 var overflowSizes = compileAll(
 	// OpenAI, Azure, vLLM, DeepSeek, OpenRouter
 	`maximum context length is (?:only )?(?P<l>N) tokens?.{0,80}?(?:messages resulted in|requested(?: about)?|prompt contains(?: at least)?|request has|messages have) (?P<p>N)`,

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// PricesAsOf is the date of the built-in price table.
+// PricesAsOf is the date of the built-in price table: that of its newer source,
+// not of a look at the vendors' pages.
 const PricesAsOf = "2026-08-21"
 
-// Price is what a model costs, in US dollars per million tokens, as the vendor
-// lists it for ordinary (not batch, not priority) requests.
+// Price is what a model costs, in US dollars per million tokens, for ordinary
+// (not batch, not priority) requests.
 type Price struct {
 	Input  float64 `json:"input"`
 	Cached float64 `json:"cached"` // input read from the server's prompt cache; 0: as Input
@@ -76,10 +77,15 @@ func (p Prices) find(model string) (Price, bool) {
 	return Price{}, false
 }
 
-// listPrices are the vendors' list prices in US dollars per million tokens, from
-// their price pages as the public projects simonw/llm-prices (2026-08-05) and
-// charmbracelet/catwalk (2026-08-21) have them; a model on which the two differ
-// is left out, for a wrong price is worse than none. Change PricesAsOf with it.
+// listPrices are list prices in US dollars per million tokens, taken from two
+// public projects that collect them: simonw/llm-prices as of 2026-08-05 and
+// charmbracelet/catwalk as of 2026-08-21. They were not compared with the
+// vendors' own pages, and may have changed since. Some models stand in one of
+// the two only. Where both have a model they agree on input and output, but for
+// claude-sonnet-5: the second has the price that the first dates to before
+// 2026-09-01. The price of cached input is often the second's word alone
+// (Anthropic's models, Gemini's previews); for gemini-3.5-flash, on which they
+// differ, it is the first's. Change PricesAsOf with the table.
 var listPrices = map[string]Price{
 	"gpt-5.6-sol":   longer(5, 0.5, 30, 272_000, 10, 1, 45),
 	"gpt-5.5":       longer(5, 0.5, 30, 272_000, 10, 1, 45),
