@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"tracerag/llm"
@@ -24,6 +23,8 @@ type app struct {
 	cwd            string
 	quiet          bool
 	dir            string // flag --dir
+	sections       []section
+	sectioned      int // flags that have their section
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) (*app, error) {
@@ -49,9 +50,9 @@ func init() {
 		{"compare", "[flags] A B", "what two runs did differently", runCompare},
 		{"tree", "[flags] [TRACE]", "print the call tree", runTree},
 		{"prompt", "[flags] [TRACE] [QUESTION]", "print the prompt that ask would send", runPrompt},
-		{"list", "", "list the saved traces", runList},
-		{"show", "[TRACE]", "what a trace is, and what it lacks", runShow},
-		{"rm", "TRACE...", "remove traces", runRm},
+		{"list", "[flags]", "list the saved traces", runList},
+		{"show", "[flags] [TRACE]", "what a trace is, and what it lacks", runShow},
+		{"rm", "[flags] TRACE...", "remove traces", runRm},
 		{"export", "[flags] [TRACE]", "write a trace in another tool's format", runExport},
 		{"import", "[flags] FILE", "take a trace, or a CPU profile as a sampled trace", runImport},
 		{"sizes", "[flags] [TRACE...]", "tokens by prompt variant (the paper's tables 8 and 9)", runSizes},
@@ -91,10 +92,15 @@ func (a *app) dispatch(ctx context.Context, args []string) int {
 		return c.run(a, ctx, c, args[1:])
 	}
 	fmt.Fprintf(a.stderr, "tracerag: no command %q", name)
-	if s := nearest(name); s != "" {
+	s := nearest(name)
+	switch {
+	case strings.ContainsAny(name, `/\`): // a program, with "run" forgotten
+		fmt.Fprintf(a.stderr, ": to record it, tracerag run -- %s", commandLine(args))
+	case s != "":
 		fmt.Fprintf(a.stderr, ": did you mean %s?", s)
 	}
-	fmt.Fprintln(a.stderr, "\n  tracerag help           all commands\n  tracerag run -- ./app   record a run of ./app")
+	fmt.Fprintln(a.stderr)
+	a.hint("tracerag help           all commands\ntracerag run -- ./app   record a run of ./app")
 	return exitUsage
 }
 
@@ -151,41 +157,16 @@ TRACE is an id or the beginning of one, @last (the default), @prev, or a file.
 "tracerag COMMAND --help" explains a command's flags.
 
 Environment:
-  TRACERAG_DIR      where traces are kept (default: .tracerag in the module's root)
-  OPENAI_API_KEY, OPENAI_BASE_URL, TRACERAG_MODEL   the model for ask; see tracerag ask --help
-  NO_COLOR          no colours
+  TRACERAG_DIR            where traces are kept (default: .tracerag in the module's root)
+  TRACERAG_MODEL          the model that ask asks; without one it prints the prompt
+  OPENAI_BASE_URL         where the model is (default: OpenAI); see tracerag ask --help
+  OPENAI_API_KEY          its key, or TRACERAG_API_KEY_FILE, a file that holds the key
+  NO_COLOR                no colours
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the prompt does not fit the model.
 run: the program's own; 125 tracerag failed, 126 the program cannot be run or
 recorded, 127 not found. compare: 0 equal, 1 different, 2 error.
 `)
-}
-
-// flags returns a flag set for c with the flags that every command has.
-func (a *app) flags(c *command, help string) *pflag.FlagSet {
-	f := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are printed once, by parse
-	f.SortFlags = false
-	f.StringVar(&a.dir, "dir", "", "keep traces in `DIR` (default: $TRACERAG_DIR, or .tracerag in the module's root)")
-	f.BoolVar(&a.quiet, "quiet", false, "no messages on standard error but errors")
-	f.Usage = func() {
-		fmt.Fprintf(a.stdout, "%s\n\nUsage: tracerag %s\n", strings.TrimSpace(help), strings.TrimSpace(c.name+" "+c.args))
-		fmt.Fprintf(a.stdout, "\nFlags:\n%s", f.FlagUsages())
-	}
-	return f
-}
-
-// parse parses a command line. When it returns false the command ends with the
-// code.
-func (a *app) parse(c *command, f *pflag.FlagSet, args []string) (code int, ok bool) {
-	err := f.Parse(args)
-	switch {
-	case errors.Is(err, pflag.ErrHelp):
-		return exitOK, false
-	case err != nil:
-		return a.usage(c, err.Error()), false
-	}
-	return 0, true
 }
 
 // usage reports a wrong command line.

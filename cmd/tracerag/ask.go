@@ -68,13 +68,16 @@ func runAsk(a *app, ctx context.Context, c *command, args []string) int {
 	var t treeFlags
 	var p promptFlags
 	var m modelFlags
-	p.addModel(f)
-	m.add(f)
 	more := f.Bool("continue", false, "go on with the newest conversation about the trace")
 	dry := f.Bool("dry-run", false, "print what would be sent and its size, and send nothing")
 	compare := f.StringArray("compare", nil, "ask about two `TRACES`: --compare A B QUESTION")
 	toClipboard := f.Bool("copy", false, "without a model: copy the prompt to the clipboard instead of printing it")
+	a.section(f, "The model")
+	p.addModel(f)
+	m.add(f)
+	a.section(f, "The prompt")
 	p.add(f)
+	a.section(f, "The call tree")
 	t.add(f)
 	t.addBaseline(f)
 	if code, ok := a.parse(c, f, args); !ok {

@@ -31,9 +31,17 @@ func (c choice) Set(s string) error {
 	if known[0] == "" {
 		known = known[1:]
 	}
-	last := len(known) - 1
-	return fmt.Errorf("there are %s and %s", strings.Join(known[:last], ", "), known[last])
+	return fmt.Errorf("there are %s", listed(known, "and"))
 }
 
 func (c choice) String() string { return *c.value }
 func (c choice) Type() string   { return "string" }
+
+// listed writes words as a sentence does: "a, b and c".
+func listed(words []string, and string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " " + and + " " + words[last]
+}

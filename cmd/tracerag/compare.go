@@ -17,12 +17,13 @@ Exit code: 0 the runs are equal, 1 they differ, 2 an error.`
 func runCompare(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, compareHelp)
 	var t treeFlags
-	t.add(f)
-	t.addBaseline(f)
 	asJSON := f.Bool("json", false, "print the difference as JSON")
 	depth := f.Int("depth", 0, "show this many `LEVELS` only")
 	nodes := f.Int("nodes", 0, "show this many `NODES` only, the upper levels first")
 	brief := f.Bool("brief", false, "only the counts and the first divergence")
+	a.section(f, "The call tree")
+	t.add(f)
+	t.addBaseline(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
@@ -45,7 +46,7 @@ func runCompare(a *app, _ context.Context, c *command, args []string) int {
 		err = d.WriteJSON(a.stdout)
 	default:
 		for i, v := range views {
-			fmt.Fprintf(a.stdout, "%c: %s  %s\n", 'a'+i, v.entry.ID, commandLine(v.trace.Command))
+			fmt.Fprintf(a.stdout, "%c: %s  %s\n", 'a'+i, v.entry.ID, title(v.trace))
 		}
 		if *brief {
 			err = d.WriteSummary(a.stdout)

@@ -121,7 +121,7 @@ func (a *app) doctorProgram(args []string) (can bool, out []finding) {
 	}
 	text := fmt.Sprintf("%s of %s would be recorded", plural(rec-asm, "function", "functions"), number(int64(all)))
 	if asm > 0 {
-		text += fmt.Sprintf("; %s in assembly cannot", plural(asm, "one", "ones"))
+		text += fmt.Sprintf("; %s in assembly cannot", number(int64(asm)))
 	}
 	out = append(out, finding{"functions", "ok", text, ""})
 	return can, append(out, a.doctorSources(t))

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"sync"
@@ -145,6 +146,9 @@ func cmdTrace(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // profile FILE writes a CPU profile of a program with one busy function.
+//
+//	-of PROGRAM   that program, as another build
+//	-self         instead, a profile of this test's own goroutines
 func cmdProfile(ts *testscript.TestScript, _ bool, args []string) {
 	function := func(id uint64, name string) *profile.Location {
 		f := &profile.Function{ID: id, Name: name, SystemName: name, Filename: "/src/busy/main.go", StartLine: int64(10 * id)}
@@ -157,9 +161,18 @@ func cmdProfile(ts *testscript.TestScript, _ bool, args []string) {
 		Location:   []*profile.Location{busy, main},
 		Function:   []*profile.Function{busy.Line[0].Function, main.Line[0].Function},
 	}
-	f, err := os.Create(ts.MkAbs(args[0]))
+	f, err := os.Create(ts.MkAbs(args[len(args)-1]))
 	ts.Check(err)
-	ts.Check(errors.Join(p.Write(f), f.Close()))
+	switch args[0] {
+	case "-self":
+		err = pprof.Lookup("goroutine").WriteTo(f, 0)
+	case "-of":
+		p.Mapping = []*profile.Mapping{{ID: 1, File: args[1], BuildID: "0bad0bad"}}
+		fallthrough
+	default:
+		err = p.Write(f)
+	}
+	ts.Check(errors.Join(err, f.Close()))
 }
 
 // servers are the model servers by the script that started them.

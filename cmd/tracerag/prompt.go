@@ -27,8 +27,10 @@ func runPrompt(a *app, _ context.Context, c *command, args []string) int {
 	account := f.Bool("tokens", false, "print the account of tokens, by section and function, instead of the prompt")
 	asJSON := f.Bool("json", false, "print prompt and account as JSON")
 	toClipboard := f.Bool("copy", false, "copy the prompt to the clipboard instead of printing it")
+	a.section(f, "The prompt")
 	p.addModel(f)
 	p.add(f)
+	a.section(f, "The call tree")
 	t.add(f)
 	t.addBaseline(f)
 	if code, ok := a.parse(c, f, args); !ok {

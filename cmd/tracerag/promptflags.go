@@ -88,7 +88,7 @@ func firstOf(s ...string) string {
 func promptInput(question string, views ...*view) prompt.Input {
 	in := prompt.Input{Question: question}
 	for _, v := range views {
-		in.Runs = append(in.Runs, prompt.Run{Title: commandLine(v.trace.Command), Tree: v.tree, Notes: v.notes()})
+		in.Runs = append(in.Runs, prompt.Run{Title: title(v.trace), Tree: v.tree, Notes: v.notes()})
 	}
 	// A function of two runs is the same function; each run's own resolver
 	// answers for the functions of its binary.

@@ -23,9 +23,10 @@ func runSizes(a *app, _ context.Context, c *command, args []string) int {
 	var t treeFlags
 	var p promptFlags
 	p.addModel(f)
+	asJSON := f.Bool("json", false, "print the figures as JSON")
+	a.section(f, "The call tree")
 	t.add(f)
 	t.addBaseline(f)
-	asJSON := f.Bool("json", false, "print the figures as JSON")
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
@@ -47,7 +48,7 @@ func runSizes(a *app, _ context.Context, c *command, args []string) int {
 		var titles []string
 		closure := 0
 		for _, v := range views {
-			titles = append(titles, commandLine(v.trace.Command))
+			titles = append(titles, title(v.trace))
 			whole := v.sources.Whole()
 			closure = max(closure, whole.Lines)
 			for _, m := range whole.Missing {

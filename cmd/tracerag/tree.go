@@ -21,8 +21,6 @@ calls, repeats merged, recursion folded.
 func runTree(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, treeHelp)
 	var t treeFlags
-	t.add(f)
-	t.addBaseline(f)
 	depth := f.Int("depth", 0, "show this many `LEVELS` only")
 	nodes := f.Int("nodes", 0, "show this many `NODES` only, the upper levels first")
 	var format string
@@ -30,6 +28,9 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 	json := f.Bool("json", false, "the same as --format=json")
 	ids := f.Bool("ids", false, "show the handles that --focus takes")
 	plain := f.Bool("no-positions", false, "leave out files and lines")
+	a.section(f, "The call tree")
+	t.add(f)
+	t.addBaseline(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}

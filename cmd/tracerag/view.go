@@ -144,7 +144,7 @@ func (v *view) look(base []*trace.Trace, t *treeFlags) error {
 			}
 			trees = append(trees, tree)
 		}
-		v.base = commandLine(base[0].Command)
+		v.base = title(base[0])
 		v.pruned = v.tree.Prune(calltree.Merge(trees...))
 	}
 	return v.focus(t.focus)
@@ -289,6 +289,18 @@ func number(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// title names a run by its command line. An imported profile has none: nobody
+// knows how its program was started.
+func title(tr *trace.Trace) string {
+	switch {
+	case len(tr.Command) > 0:
+		return commandLine(tr.Command)
+	case tr.Program.Path != "":
+		return "profile of " + quote(tr.Program.Path)
+	}
+	return "profile of a program"
 }
 
 // commandLine writes an argv so that a shell would read it back.

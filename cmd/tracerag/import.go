@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"tracerag/trace"
+	"tracerag/trace/sample"
+	"tracerag/trace/target"
+)
+
+const importHelp = `
+import takes a trace from a file into the store. A pprof profile of another tool,
+such as a CPU profile, becomes a sampled trace: which functions ran is known, how
+often and in which order is not, and everything made of it says so.
+
+The program that was profiled tells which modules the functions are of. It is
+looked for where the profile says, and taken if it is the same build.`
+
+func runImport(a *app, _ context.Context, c *command, args []string) int {
+	f := a.flags(c, importHelp)
+	sampleType := f.String("sample-type", "", "of a profile with several: take this `TYPE` (default: samples, or the first)")
+	std := f.Bool("std", false, "of a profile: keep the standard library's functions")
+	program := f.String("program", "", "of a profile: the program is in `FILE` (default: where the profile says)")
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	if f.NArg() != 1 {
+		return a.usage(c, "name one file: tracerag import cpu.pprof")
+	}
+	o := sample.Options{SampleType: *sampleType}
+	if *std {
+		o.Records = func(string) bool { return true }
+	}
+	tr, err := a.readAny(f.Arg(0), *program, o)
+	if err != nil {
+		return a.fail(fmt.Errorf("%s: %w", f.Arg(0), err))
+	}
+	s, err := a.store()
+	if err != nil {
+		return a.fail(err)
+	}
+	e, err := s.Save(tr)
+	if err != nil {
+		return a.fail(err)
+	}
+	kind := "a recorded trace"
+	if tr.Sampled {
+		kind = "a sampled trace"
+	}
+	a.note("imported %s with %s as %s", kind, plural(len(tr.Nodes), "node", "nodes"), e.ID)
+	return exitOK
+}
+
+// readAny reads a trace, or turns a profile into one.
+func (a *app) readAny(path, program string, o sample.Options) (*trace.Trace, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	p, err := trace.ReadProfile(file)
+	if err != nil {
+		return nil, err
+	}
+	if tr, err := trace.FromProfile(p); !errors.Is(err, trace.ErrForeign) {
+		return tr, err
+	}
+	at, build := "", ""
+	if len(p.Mapping) > 0 { // the first is the program, by pprof's convention
+		at, build = p.Mapping[0].File, p.Mapping[0].BuildID
+	}
+	switch {
+	case program != "":
+		o.Program, err = a.profiled(program, build)
+	case build != "" && filepath.IsAbs(at):
+		var missing error
+		if o.Program, missing = a.profiled(at, build); missing != nil {
+			a.note("the profile's program cannot tell its modules: %v", missing)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sample.Convert(p, o)
+}
+
+// profiled returns what the program at path says of itself, if it is the one that
+// a profile with this build id was taken of. A profile without a build id fits
+// any program.
+func (a *app) profiled(path, build string) (trace.Program, error) {
+	t, err := target.Find([]string{path}, a.cwd, []string{"all"}, nil)
+	if err != nil {
+		return trace.Program{}, err
+	}
+	p := t.NewTrace("").Program
+	if build == "" || build == p.BuildID {
+		return p, nil
+	}
+	if gnu := gnuBuildID(t.Path); gnu != build {
+		return trace.Program{}, fmt.Errorf("%s is another build than the one that was profiled (build id %s, not %s)",
+			path, firstOf(gnu, p.BuildID, "unknown"), build)
+	}
+	return p, nil
+}
+
+// gnuBuildID returns the build id by which profilers name an ELF program: that of
+// the note which the linker makes, in hex. It is not Go's own build id, which
+// trace/binary prefers. It is "" when the program has none.
+func gnuBuildID(path string) string {
+	f, err := elf.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	s := f.Section(".note.gnu.build-id")
+	if s == nil {
+		return ""
+	}
+	data, err := s.Data()
+	if err != nil || len(data) < 16 {
+		return ""
+	}
+	// A note: the sizes of name and content, a kind, the name, the content.
+	name, size := f.ByteOrder.Uint32(data), f.ByteOrder.Uint32(data[4:])
+	content := data[16:]
+	if name != 4 || !bytes.Equal(data[12:16], []byte("GNU\x00")) || uint64(size) > uint64(len(content)) {
+		return ""
+	}
+	return hex.EncodeToString(content[:size])
+}

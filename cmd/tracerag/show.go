@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"tracerag/trace"
+)
+
+const showHelp = `
+show says what a trace is: the program and its build, how the run ended, what was
+recorded, and what was not.`
+
+func runShow(a *app, _ context.Context, c *command, args []string) int {
+	f := a.flags(c, showHelp)
+	asJSON := f.Bool("json", false, "print it as JSON")
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	name := "@last"
+	switch f.NArg() {
+	case 0:
+	case 1:
+		name = f.Arg(0)
+	default:
+		return a.usage(c, "one trace at a time")
+	}
+	s, err := a.store()
+	if err != nil {
+		return a.fail(err)
+	}
+	tr, e, err := s.Load(name)
+	if err != nil {
+		return a.fail(err)
+	}
+	sum := summarize(s, e)
+	if *asJSON {
+		if err := a.printJSON(sum); err != nil {
+			return a.fail(err)
+		}
+		return exitOK
+	}
+	if err := describe(a.stdout, tr, &sum); err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}
+
+// describe writes what is known of a trace, a line each. An imported profile
+// leaves much unknown, which gets no line.
+func describe(w io.Writer, tr *trace.Trace, sum *summary) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(key string, values ...string) {
+		values = slices.DeleteFunc(values, func(s string) bool { return s == "" })
+		if len(values) > 0 {
+			fmt.Fprintf(tw, "%s\t%s\n", key, strings.Join(values, ", "))
+		}
+	}
+	row("trace", fmt.Sprintf("%s  (%s, %s bytes)", sum.ID, sum.Path, number(sum.Bytes)))
+	row("command", commandLine(tr.Command))
+	row("directory", tr.Dir)
+	start, took, exit := "", "", tr.Exit.String()
+	if !tr.Start.IsZero() {
+		start = tr.Start.Local().Format(time.DateTime)
+	}
+	if tr.Duration > 0 {
+		took = tr.Duration.Round(time.Millisecond).String()
+	}
+	if tr.Sampled {
+		exit = ""
+	}
+	row("run", start, took, exit)
+	p := &tr.Program
+	platform := ""
+	if p.GOOS != "" {
+		platform = " " + p.GOOS + "/" + p.GOARCH
+	}
+	if p.Path != "" {
+		row("program", strings.TrimSpace(p.Path+"  "+p.GoVersion+platform))
+	}
+	if p.Main.Path != "" {
+		row("module", strings.TrimSpace(p.Main.Path+" "+p.Main.Version), plural(len(p.Deps), "dependency", "dependencies"))
+	}
+	for _, st := range p.Settings {
+		if slices.Contains([]string{"vcs.revision", "vcs.time", "vcs.modified", "-ldflags", "-trimpath", "-race", "-tags", "-gcflags"}, st.Key) {
+			row("build", st.Key+"="+st.Value)
+		}
+	}
+	row("recorder", tr.Recorder)
+	if len(tr.Include)+len(tr.Exclude) > 0 {
+		row("packages", fmt.Sprintf("include %v, exclude %v", tr.Include, tr.Exclude))
+	}
+	row("baseline", tr.Baseline)
+	functions, nodes := plural(sum.Functions, "function", "functions"), plural(sum.Nodes, "node", "nodes")
+	if tr.Sampled {
+		row("recorded", plural(int(sum.Calls), "sample", "samples")+" of "+functions, nodes)
+	} else {
+		row("recorded", plural(int(sum.Calls), "call", "calls")+" of "+functions+" in "+plural(int(sum.Goroutines), "goroutine", "goroutines"), nodes)
+	}
+	if sum.Questions > 0 {
+		row("asked", plural(sum.Questions, "conversation", "conversations"))
+	}
+	for i, text := range losses(tr) {
+		key := ""
+		if i == 0 {
+			key = "not recorded"
+		}
+		row(key, text)
+	}
+	return tw.Flush()
+}
+
+// losses says what a trace lacks, a line each; of a kind that has many, the
+// first few.
+func losses(tr *trace.Trace) []string {
+	const most = 10
+	var out []string
+	kinds := map[trace.LossKind]int{}
+	for _, l := range tr.Losses {
+		kinds[l.Kind]++
+	}
+	seen := map[trace.LossKind]int{}
+	for _, l := range tr.Losses {
+		seen[l.Kind]++
+		switch n, all := seen[l.Kind], kinds[l.Kind]; {
+		case n < most || all == most:
+			out = append(out, lossText(l))
+		case n == most:
+			out = append(out, fmt.Sprintf("and %s more like these: tracerag show --json", number(int64(all-most+1))))
+		}
+	}
+	return out
+}
