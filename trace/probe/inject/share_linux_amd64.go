@@ -1,0 +1,149 @@
+package inject
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// memoryName is what /proc/PID/maps calls shared memory, after "/memfd:".
+const memoryName = "tracerag"
+
+// Share makes memory that the process has at addr and we have in mem: what one
+// side writes the other reads. It is filled with zeros, takes room only where
+// something was written, and outlives the process here. addr and size are whole
+// pages; file is the memory as a file, in which SEEK_DATA finds what was written.
+// The caller unmaps mem and closes file.
+//
+// ErrMemory says that this size is refused, and the process is as it was: try
+// again with a smaller one. ErrTaken says that something is at addr.
+func (p *Process) Share(size, addr uint64) (mem []byte, file *os.File, err error) {
+	if err := checkFileLimit(size); err != nil {
+		return nil, nil, fmt.Errorf("process %d: %w", p.pid, err)
+	}
+	err = p.do(func() error {
+		mem, file, err = p.share(size, addr)
+		errno, ok := errors.AsType[refused](err)
+		switch {
+		case !ok:
+			return err
+		case errno.Errno == unix.EPERM || errno.Errno == unix.ENOSYS || errno.Errno == unix.EACCES:
+			return fmt.Errorf("%w: %w\na seccomp filter or a security module forbids it", ErrMemory, err)
+		case errno.Errno == unix.EMFILE || errno.Errno == unix.ENFILE:
+			return fmt.Errorf("%w: %w\nit takes one more file for a moment: raise ulimit -n", ErrMemory, err)
+		}
+		return refusedSize(size, err)
+	})
+	return mem, file, err
+}
+
+func refusedSize(size uint64, err error) error {
+	return fmt.Errorf("%w: %d bytes: %w\nulimit -v must allow for them; they take room only as they are used", ErrMemory, size, err)
+}
+
+// checkFileLimit keeps to the limit of files' sizes. Whoever exceeds it gets a
+// signal, which would be us.
+func checkFileLimit(size uint64) error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil && size > limit.Cur {
+		return fmt.Errorf("%w: %d bytes, the limit for files is %d: raise ulimit -f", ErrMemory, size, limit.Cur)
+	}
+	return nil
+}
+
+func (p *Process) share(size, addr uint64) (mem []byte, file *os.File, err error) {
+	// The process makes the file: it could not open one of ours without a
+	// path to it that it may follow.
+	fd, err := p.createFile()
+	if err != nil {
+		return nil, nil, fmt.Errorf("memfd_create: %w", err)
+	}
+	defer func() {
+		if _, e := p.syscall(unix.SYS_CLOSE, fd); e != nil {
+			err = errors.Join(err, fmt.Errorf("closing the file of shared memory: %w", e))
+		}
+	}()
+	file, err = p.takeFile(int(fd))
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening the file of shared memory: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+			file = nil
+		}
+	}()
+	if err := unix.Ftruncate(int(file.Fd()), int64(size)); err != nil {
+		return nil, nil, refusedSize(size, err)
+	}
+	if err := p.mapAt(addr, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE, fd); err != nil {
+		return nil, nil, err
+	}
+	// A core dump would hold all of it, the untouched part as zeros.
+	_, err = p.syscall(unix.SYS_MADVISE, uintptr(addr), uintptr(size), unix.MADV_DONTDUMP)
+	if err == nil {
+		if mem, err = unix.Mmap(int(file.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE); err == nil {
+			return mem, file, nil
+		}
+		err = refusedSize(size, err)
+	}
+	if _, e := p.syscall(unix.SYS_MUNMAP, uintptr(addr), uintptr(size)); e != nil {
+		err = errors.Join(err, e)
+	}
+	return nil, nil, err
+}
+
+// createFile has the process create the file. Its name is written over the
+// thread's stack for the moment.
+func (p *Process) createFile() (fd uintptr, err error) {
+	t, err := p.idle()
+	if err != nil {
+		return 0, err
+	}
+	var regs unix.PtraceRegs
+	if err := unix.PtraceGetRegs(t.tid, &regs); err != nil {
+		return 0, p.lost(err)
+	}
+	name := append([]byte(memoryName), 0)
+	own := make([]byte, len(name))
+	if _, err := p.readAt(own, regs.Rsp); err != nil {
+		return 0, err
+	}
+	if _, err := p.writeAt(name, regs.Rsp); err != nil {
+		return 0, err
+	}
+	defer func() {
+		if _, e := p.writeAt(own, regs.Rsp); err == nil {
+			err = e
+		}
+	}()
+	// Some systems insist that the file be declared as not executable; kernels
+	// before 6.3 do not know how.
+	fd, err = p.syscall(unix.SYS_MEMFD_CREATE, uintptr(regs.Rsp), unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
+	if errno, ok := errors.AsType[refused](err); ok && errno.Errno == unix.EINVAL {
+		fd, err = p.syscall(unix.SYS_MEMFD_CREATE, uintptr(regs.Rsp), unix.MFD_CLOEXEC)
+	}
+	return fd, err
+}
+
+// takeFile opens a file here that the process has open.
+func (p *Process) takeFile(fd int) (*os.File, error) {
+	name := fmt.Sprintf("/proc/%d/fd/%d", p.pid, fd)
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err == nil {
+		return file, nil
+	}
+	// A security module may forbid to follow the link, but not this.
+	pidfd, e := unix.PidfdOpen(p.pid, 0)
+	if e != nil {
+		return nil, err
+	}
+	defer unix.Close(pidfd)
+	n, e := unix.PidfdGetfd(pidfd, fd, 0)
+	if e != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(n), name), nil
+}
