@@ -19,6 +19,7 @@ var layers = map[string][]string{
 	"trace":            {"trace/symbol"},
 	"trace/target":     {"trace", "trace/binary"},
 	"trace/breakpoint": {"trace", "trace/binary", "trace/target"},
+	"trace/gocmd":      {},
 	"trace/sample":     {"trace", "trace/symbol"},
 	"trace/store":      {"trace"},
 	"trace/export":     {"trace", "trace/symbol"},
@@ -30,7 +31,7 @@ var layers = map[string][]string{
 	"llm/llmtest":      {},
 	"fixtures":         {},
 	"fixtures/real":    {"fixtures"},
-	"cmd/tracerag": {"trace", "trace/binary", "trace/target", "trace/breakpoint", "trace/sample", "trace/store", "trace/export",
+	"cmd/tracerag": {"trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/sample", "trace/store", "trace/export",
 		"calltree", "source", "prompt", "prompt/tokens", "llm"},
 }
 
@@ -43,7 +44,7 @@ var only = map[string][]string{
 	"github.com/spf13/pflag":            {"cmd/tracerag"},
 	"net/http":                          {"llm", "llm/llmtest"},
 	"testing":                           {"fixtures", "fixtures/real", "llm/llmtest"},
-	"os/exec":                           {"trace/target", "source", "fixtures", "fixtures/real", "cmd/tracerag"},
+	"os/exec":                           {"trace/target", "trace/gocmd", "source", "fixtures", "fixtures/real", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {
