@@ -23,7 +23,7 @@ func wideTrace(n int, seed uint64) *trace.Trace {
 	}
 	level := make([]int, n)
 	for i := range n {
-		node := trace.Node{Parent: trace.NoNode, Root: trace.RootMain, Calls: 1, Go: trace.GoStmt{Creator: trace.NoNode}}
+		node := trace.Node{Parent: trace.NoNode, Root: trace.RootMain, Calls: 1}
 		if i > 0 {
 			p := r.IntN(i)
 			for level[p] == levels-1 {
@@ -43,7 +43,7 @@ func deepTrace(n int) *trace.Trace {
 	tr := &trace.Trace{}
 	for i := range n {
 		tr.Functions = append(tr.Functions, trace.Function{Name: fmt.Sprintf("p.F%d", i)})
-		tr.Nodes = append(tr.Nodes, trace.Node{Parent: trace.NodeID(i) - 1, Func: trace.FuncID(i), Calls: 1, Go: trace.GoStmt{Creator: trace.NoNode}})
+		tr.Nodes = append(tr.Nodes, trace.Node{Parent: trace.NodeID(i) - 1, Func: trace.FuncID(i), Calls: 1})
 	}
 	tr.Nodes[0].Root = trace.RootMain
 	return tr

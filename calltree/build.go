@@ -152,8 +152,8 @@ func (f *folder) link(keepInit bool) int {
 		} else {
 			out[i] = n.Root == trace.RootInit && !keepInit
 		}
-		if n.Go.Creator != trace.NoNode && n.Root == trace.RootGoroutine {
-			busy[n.Go.Creator] = true
+		if n.Go.Creator != 0 {
+			busy[n.Go.Creator.Node()] = true
 		}
 	}
 	want := 0
@@ -161,7 +161,7 @@ func (f *folder) link(keepInit bool) int {
 		n := &nodes[i]
 		above := n.Parent
 		if n.Root == trace.RootGoroutine {
-			above = n.Go.Creator
+			above = n.Go.Creator.Node()
 		}
 		if above != trace.NoNode && n.Root == trace.RootGoroutine && out[above] {
 			above = trace.NoNode

@@ -49,7 +49,7 @@ func TestGraphLimit(t *testing.T) {
 
 func TestGoroutinesInACircle(t *testing.T) {
 	tr := parseTrace(t, "main main.main\ngo a.F\ngo a.G\n  a.H\n")
-	tr.Nodes[1].Go.Creator, tr.Nodes[2].Go.Creator = 3, 1
+	tr.Nodes[1].Go.Creator, tr.Nodes[2].Go.Creator = trace.NodeID(3).Ref(), trace.NodeID(1).Ref()
 	if _, err := calltree.Build(tr, calltree.Options{}); err == nil || !strings.Contains(err.Error(), "3 nodes") {
 		t.Errorf("a trace in which F starts G, which calls H, which starts F: %v", err)
 	}

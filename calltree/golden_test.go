@@ -234,7 +234,6 @@ func parseTrace(t testing.TB, text string) *trace.Trace {
 			if root.Kind == "" {
 				t.Fatalf("no such root: %q", line)
 			}
-			root.Go.Creator = trace.NoNode
 			words = words[1:]
 		}
 		frame := trace.Frame{Func: fn(words[0])}
@@ -270,7 +269,7 @@ func parseTrace(t testing.TB, text string) *trace.Trace {
 		}
 		for i := range tr.Nodes {
 			if creator != "" && tr.Functions[tr.Nodes[i].Func].Name == creator {
-				root.Go.Creator = trace.NodeID(i)
+				root.Go.Creator = trace.NodeID(i).Ref()
 			}
 		}
 		stack = append(stack, frame)

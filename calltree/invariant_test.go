@@ -29,12 +29,9 @@ func randomTrace(r *rand.Rand, calls, functions int) *trace.Trace {
 		if stack == nil || r.IntN(10) == 0 {
 			kinds := []trace.RootKind{trace.RootMain, trace.RootInit, trace.RootGoroutine, trace.RootGoroutine, trace.RootCallback}
 			root = trace.Root{Kind: kinds[r.IntN(len(kinds))]}
-			if root.Kind == trace.RootGoroutine {
-				root.Go = trace.GoStmt{Creator: trace.NoNode}
-				if n := len(tr.Nodes); n > 0 && r.IntN(4) > 0 {
-					root.Go = trace.GoStmt{File: "go.go", Line: r.IntN(3), Creator: trace.NodeID(r.IntN(n))}
-					root.Go.Func = tr.Func(root.Go.Creator).Name
-				}
+			if n := len(tr.Nodes); root.Kind == trace.RootGoroutine && n > 0 && r.IntN(4) > 0 {
+				line, creator := r.IntN(3), trace.NodeID(r.IntN(n))
+				root.Go = trace.GoStmt{Func: tr.Func(creator).Name, File: "go.go", Line: line, Creator: creator.Ref()}
 			}
 			stack = nil
 		} else {
@@ -125,7 +122,7 @@ func edges(tr *trace.Trace) map[edge]int64 {
 		e := edge{callee: tr.Func(trace.NodeID(i)).Name, root: n.Root}
 		above := n.Parent
 		if n.Root == trace.RootGoroutine {
-			above = n.Go.Creator
+			above = n.Go.Creator.Node()
 		}
 		if above != trace.NoNode {
 			e.caller = tr.Func(above).Name

@@ -20,11 +20,11 @@ func (b *Builder) AttachGoroutines() {
 	}
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
-		if n.Root != RootGoroutine || n.Go.Creator != NoNode {
+		if n.Root != RootGoroutine || n.Go.Creator != 0 {
 			continue
 		}
 		if c, ok := only[n.Go.Func]; ok && c != NoNode && !t.createdUnder(c, NodeID(i)) {
-			n.Go.Creator = c
+			n.Go.Creator = c.Ref()
 		}
 	}
 }
@@ -39,7 +39,7 @@ func (t *Trace) createdUnder(id, root NodeID) bool {
 		if n := &t.Nodes[id]; n.Parent != NoNode {
 			id = n.Parent
 		} else {
-			id = n.Go.Creator
+			id = n.Go.Creator.Node()
 		}
 	}
 	return false

@@ -88,7 +88,7 @@ func (b *Builder) Call(root Root, stack []Frame, n int64) NodeID {
 // Inlined of f mean nothing.
 func (b *Builder) Root(root Root, f Frame, n int64) NodeID {
 	if root.Kind != RootGoroutine {
-		root.Go = GoStmt{Creator: NoNode}
+		root.Go = GoStmt{}
 	}
 	key := rootKey{root, f.Func, f.Via}
 	id, ok := b.roots[key]
@@ -115,7 +115,7 @@ func (b *Builder) Child(parent NodeID, f Frame, n int64) NodeID {
 	key := childKey{parent, f.Func, f.CallLine, f.Inlined, f.Via}
 	id, ok := b.children[key]
 	if !ok {
-		node := Node{Parent: parent, Func: f.Func, CallLine: f.CallLine, Go: GoStmt{Creator: NoNode}}
+		node := Node{Parent: parent, Func: f.Func, CallLine: f.CallLine}
 		if f.Inlined {
 			node.Marks |= Inlined
 		}

@@ -29,7 +29,7 @@ func (m *model) call(parent trace.NodeID, f trace.Frame, n int64) trace.NodeID {
 		}
 		return trace.NoNode
 	}
-	node := trace.Node{Parent: parent, Func: f.Func, CallLine: f.CallLine, Go: trace.GoStmt{Creator: trace.NoNode}}
+	node := trace.Node{Parent: parent, Func: f.Func, CallLine: f.CallLine}
 	if parent == trace.NoNode {
 		node.Root, node.CallLine, f.Inlined = trace.RootMain, 0, false
 	} else if p := (*m)[parent]; p.Marks.Has(trace.Recursive) {
@@ -169,5 +169,23 @@ func BenchmarkBuilder(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*edges), "ns/call")
 			b.ReportMetric(float64(len(tr.Nodes)), "nodes")
 		})
+	}
+}
+
+// A recorder that says nothing of a goroutine's creator does not name node 0.
+func TestTheZeroGoStmtHasNoCreator(t *testing.T) {
+	tr := &trace.Trace{}
+	b := trace.NewBuilder(tr)
+	addFunctions(b, 2)
+	b.Root(trace.Root{Kind: trace.RootMain}, trace.Frame{Func: 0}, 1)
+	id := b.Root(trace.Root{Kind: trace.RootGoroutine}, trace.Frame{Func: 1}, 1)
+	if c := tr.Nodes[id].Go.Creator.Node(); c != trace.NoNode {
+		t.Errorf("created by node %d", c)
+	}
+	if tr.Nodes[id].Go.Creator = trace.NodeID(0).Ref(); tr.Nodes[id].Go.Creator.Node() != 0 {
+		t.Error("node 0 cannot be a creator")
+	}
+	if err := tr.Check(); err != nil {
+		t.Error(err)
 	}
 }

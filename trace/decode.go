@@ -87,7 +87,7 @@ func (d *decoder) node(s *profile.Sample) error {
 	if err != nil {
 		return err
 	}
-	n := Node{Parent: NoNode, Func: top[0].fn, Calls: s.Value[0], Go: GoStmt{Creator: NoNode}}
+	n := Node{Parent: NoNode, Func: top[0].fn, Calls: s.Value[0]}
 	if top[0].inlined {
 		n.Marks |= inlinedByPath
 	}
@@ -117,11 +117,11 @@ func (d *decoder) node(s *profile.Sample) error {
 	switch n.Root {
 	case NotRoot, RootMain, RootInit, RootCallback:
 	case RootGoroutine:
-		creator := number(s, labelCreator) - 1
-		if creator < -1 || creator > math.MaxInt32 {
+		creator := number(s, labelCreator)
+		if creator < 0 || creator > math.MaxInt32 {
 			return fmt.Errorf("creator %d", creator)
 		}
-		n.Go = GoStmt{Func: label(s, labelGoFunc), File: label(s, labelGoFile), Line: int(number(s, labelGoLine)), Creator: NodeID(creator)}
+		n.Go = GoStmt{Func: label(s, labelGoFunc), File: label(s, labelGoFile), Line: int(number(s, labelGoLine)), Creator: NodeRef(creator)}
 	default:
 		return fmt.Errorf("unknown kind of root %q", n.Root)
 	}

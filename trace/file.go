@@ -189,7 +189,7 @@ func (e *encoder) sample(id NodeID) {
 		setString(s, labelGoFunc, n.Go.Func)
 		setString(s, labelGoFile, n.Go.File)
 		setNumber(s, labelGoLine, int64(n.Go.Line))
-		setNumber(s, labelCreator, int64(n.Go.Creator)+1)
+		setNumber(s, labelCreator, int64(n.Go.Creator))
 	}
 	e.p.Sample = append(e.p.Sample, s)
 }

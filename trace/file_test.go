@@ -53,7 +53,7 @@ func sampleTrace() *trace.Trace {
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: rec, CallLine: 13}}, 1)
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: rec, CallLine: 13}, {Func: rec, CallLine: 41}}, 9)
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: rec, CallLine: 13}, {Func: rec, CallLine: 41}, {Func: work, CallLine: 42, Via: true}}, 4)
-	g := trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Func: "main.main", File: "/src/app/main.go", Line: 15, Creator: 1}}
+	g := trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Func: "main.main", File: "/src/app/main.go", Line: 15, Creator: trace.NodeID(1).Ref()}}
 	b.Call(g, []trace.Frame{{Func: work}}, 3)
 	b.Call(trace.Root{Kind: trace.RootCallback}, []trace.Frame{{Func: small, Via: true}}, 3)
 	return b.Finish()
@@ -97,7 +97,7 @@ func randomTrace(seed uint64) *trace.Trace {
 		}
 		root := trace.Root{Kind: trace.RootMain}
 		if r.IntN(3) == 0 {
-			root = trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Line: r.IntN(3), Creator: trace.NoNode}}
+			root = trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Line: r.IntN(3)}}
 		}
 		b.Call(root, stack, int64(r.IntN(5)))
 	}

@@ -158,13 +158,24 @@ type Node struct {
 	Marks    Marks
 }
 
-// GoStmt is the go statement that made a goroutine.
+// GoStmt is the go statement that made a goroutine. The zero value is one of
+// which nothing is known.
 type GoStmt struct {
 	Func    string // linker name of the function that holds it; "" unknown
 	File    string
 	Line    int
-	Creator NodeID // the node that ran it; NoNode unknown
+	Creator NodeRef // the node that ran it
 }
+
+// NodeRef is a node that may be unknown. It is the node's id plus one: the zero
+// value is unknown, and not node 0 for having been left out.
+type NodeRef int32
+
+// Ref returns a reference to the node; of NoNode, the unknown one.
+func (id NodeID) Ref() NodeRef { return NodeRef(id + 1) }
+
+// Node returns the node referred to, or NoNode.
+func (r NodeRef) Node() NodeID { return NodeID(r - 1) }
 
 // LossKind names a way in which a trace is incomplete.
 type LossKind string
@@ -222,10 +233,10 @@ func (t *Trace) Check() error {
 			return fmt.Errorf("node %d: root kind %q with parent %d", id, n.Root, n.Parent)
 		case n.Calls < 0:
 			return fmt.Errorf("node %d: %d calls", id, n.Calls)
-		case n.Root != RootGoroutine && n.Go != (GoStmt{Creator: NoNode}):
+		case n.Root != RootGoroutine && n.Go != GoStmt{}:
 			return fmt.Errorf("node %d: a go statement on a node that is no goroutine's root", id)
-		case n.Go.Creator != NoNode && (n.Go.Creator < 0 || int(n.Go.Creator) >= len(t.Nodes)):
-			return fmt.Errorf("node %d: no creator %d", id, n.Go.Creator)
+		case n.Go.Creator < 0 || int(n.Go.Creator) > len(t.Nodes):
+			return fmt.Errorf("node %d: no creator %d", id, n.Go.Creator.Node())
 		case n.Parent == NoNode && n.Marks&(Inlined|Recursive) != 0:
 			return fmt.Errorf("node %d: a root that is inlined or recursive", id)
 		case n.Parent != NoNode && t.Nodes[n.Parent].Marks.Has(Recursive):
@@ -267,7 +278,7 @@ func (t *Trace) checkCreators() error {
 			if n := &t.Nodes[id]; n.Parent != NoNode {
 				id = n.Parent
 			} else {
-				id = n.Go.Creator
+				id = n.Go.Creator.Node()
 			}
 		}
 		for _, id := range path {

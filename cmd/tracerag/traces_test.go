@@ -64,8 +64,8 @@ func (w *writer) start() {
 func (w *writer) spin() {
 	main := w.root
 	w.root = trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{
-		Func: "main.show", File: "example.com/app/main.go", Line: w.line("main.go", "go spin"),
-	}.WithCreator(w.last)}
+		Func: "main.show", File: "example.com/app/main.go", Line: w.line("main.go", "go spin"), Creator: w.last.Ref(),
+	}}
 	w.call(1, "main.spin")
 	w.root = main
 	w.tr.Goroutines++

@@ -121,17 +121,15 @@ type goroutine struct {
 }
 
 func (r *recording) goroutine(th proc.Thread, regs proc.Registers) goroutine {
-	unknown := goroutine{stmt: trace.GoStmt{Creator: trace.NoNode}}
 	var id int64
 	var pc uint64
 	if g, err := proc.GetG(th); err == nil && g != nil && g.ID != 0 {
 		id, pc = g.ID, g.GoPC
 	} else if id, pc = r.rawGoroutine(th, regs); id == 0 {
-		return unknown
+		return goroutine{}
 	}
 	stmt, ok := r.gos[pc]
 	if !ok {
-		stmt = trace.GoStmt{Creator: trace.NoNode}
 		// The pc is the return address of the call that made the goroutine.
 		// Wrappers are not source: the statement stands in what they wrap.
 		if fs := r.t.Binary.Frames(pc - r.slide - 1); pc != 0 && len(fs) > 0 {

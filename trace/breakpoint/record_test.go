@@ -239,8 +239,8 @@ func tree(tr *trace.Trace) string {
 			fmt.Fprintf(&b, "[%s", n.Root)
 			if n.Root == trace.RootGoroutine {
 				fmt.Fprintf(&b, " %s:%d", n.Go.Func, n.Go.Line)
-				if n.Go.Creator != trace.NoNode {
-					fmt.Fprintf(&b, " (%s)", tr.Func(n.Go.Creator).Name)
+				if n.Go.Creator != 0 {
+					fmt.Fprintf(&b, " (%s)", tr.Func(n.Go.Creator.Node()).Name)
 				}
 			}
 			b.WriteString("] ")

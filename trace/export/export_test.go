@@ -56,7 +56,7 @@ func example() *trace.Trace {
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 11}, {Func: less, CallLine: 24, Via: true}}, 6)
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: fib, CallLine: 13}}, 1)
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: fib, CallLine: 13}, {Func: fib, CallLine: 44}}, 8)
-	goStmt := trace.GoStmt{Func: "main.work", File: file, Line: 26, Creator: workNode}
+	goStmt := trace.GoStmt{Func: "main.work", File: file, Line: 26, Creator: workNode.Ref()}
 	b.Call(trace.Root{Kind: trace.RootGoroutine, Go: goStmt}, []trace.Frame{{Func: worker}}, 2)
 	b.Call(trace.Root{Kind: trace.RootCallback}, []trace.Frame{{Func: less, Via: true}}, 1)
 	return b.Finish()
@@ -133,8 +133,8 @@ func TestFoldedNames(t *testing.T) {
 	}
 	call(trace.Root{Kind: trace.RootMain}, "m", "main.F[struct { A int; B int }]")
 	call(trace.Root{Kind: trace.RootMain}, "m", "", "odd\nname\u2028here")
-	call(trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Creator: trace.NoNode}}, "g")
-	call(trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Func: "a;b", Line: 7, Creator: trace.NoNode}}, "g")
+	call(trace.Root{Kind: trace.RootGoroutine}, "g")
+	call(trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Func: "a;b", Line: 7}}, "g")
 	var out bytes.Buffer
 	if err := export.Folded(&out, b.Finish()); err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func randomTrace(seed uint64) *trace.Trace {
 			f := trace.Function{Name: fmt.Sprintf("main.f%d", n), Package: "main", StartLine: n}
 			stack[i] = trace.Frame{Func: b.Func(f), CallLine: r.IntN(3), Inlined: r.IntN(4) == 0, Via: r.IntN(5) == 0}
 		}
-		root := trace.Root{Kind: kinds[r.IntN(len(kinds))], Go: trace.GoStmt{Func: "main.f1", Line: r.IntN(3), Creator: trace.NoNode}}
+		root := trace.Root{Kind: kinds[r.IntN(len(kinds))], Go: trace.GoStmt{Func: "main.f1", Line: r.IntN(3)}}
 		b.Call(root, stack, int64(r.IntN(3)))
 	}
 	b.AttachGoroutines()
@@ -258,14 +258,14 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 				t.Fatalf("node %d where %d is due", l.ID, got[1])
 			}
 			got[1]++
-			n := trace.Node{Parent: trace.NoNode, Func: l.FuncID, CallLine: l.CallLine, Calls: l.Calls, Root: l.Root, Go: trace.GoStmt{Creator: trace.NoNode}}
+			n := trace.Node{Parent: trace.NoNode, Func: l.FuncID, CallLine: l.CallLine, Calls: l.Calls, Root: l.Root}
 			if l.Parent != nil {
 				n.Parent = *l.Parent
 			}
 			if l.Go != nil {
 				n.Go.Func, n.Go.File, n.Go.Line = l.Go.Function, l.Go.File, l.Go.Line
 				if l.Go.Creator != nil {
-					n.Go.Creator = *l.Go.Creator
+					n.Go.Creator = l.Go.Creator.Ref()
 				}
 			}
 			for _, m := range l.Marks {

@@ -112,8 +112,8 @@ func jsonNodeOf(t *trace.Trace, id trace.NodeID) jsonNode {
 	}
 	if n.Root == trace.RootGoroutine {
 		out.Go = &jsonGo{Function: n.Go.Func, File: n.Go.File, Line: n.Go.Line}
-		if n.Go.Creator != trace.NoNode {
-			out.Go.Creator = &n.Go.Creator
+		if c := n.Go.Creator.Node(); c != trace.NoNode {
+			out.Go.Creator = &c
 		}
 	}
 	return out

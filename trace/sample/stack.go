@@ -172,7 +172,7 @@ func (c *conversion) place(s *profile.Sample, n int64) (trace.Root, []trace.Fram
 	if nameless {
 		c.unnamed += n
 	}
-	root := trace.Root{Kind: c.rootKind(s, n), Go: trace.GoStmt{Creator: trace.NoNode}}
+	root := trace.Root{Kind: c.rootKind(s, n)}
 	return root, out
 }
 
