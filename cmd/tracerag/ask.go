@@ -63,6 +63,12 @@ func (a *app) modelConfig(m *modelFlags, model string) (llm.Config, error) {
 	return llm.FromEnv(a.getenv, c)
 }
 
+// server is the endpoint as it is shown: without a query, which may hold a key.
+func server(c llm.Config) string {
+	base, _, _ := strings.Cut(firstOf(c.BaseURL, llm.DefaultBaseURL), "?")
+	return base
+}
+
 func runAsk(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, askHelp)
 	var t treeFlags
@@ -212,7 +218,7 @@ func (a *app) dryRun(conv *store.Conversation, p *prompt.Prompt, cfg llm.Config,
 	}
 	to := "nobody: no model is configured"
 	if cfgErr == nil {
-		to = cfg.Model + " at " + firstOf(cfg.BaseURL, llm.DefaultBaseURL)
+		to = cfg.Model + " at " + server(cfg)
 	}
 	a.note("dry run, nothing was sent. It would go to %s", to)
 	a.note("%s", budgetLine(p))

@@ -189,5 +189,5 @@ func (a *app) doctorModel(m *modelFlags, model string) finding {
 	if cfg.APIKey != "" {
 		key = "with a key"
 	}
-	return finding{"model", "ok", fmt.Sprintf("%s at %s, %s", cfg.Model, firstOf(cfg.BaseURL, llm.DefaultBaseURL), key), ""}
+	return finding{"model", "ok", fmt.Sprintf("%s at %s, %s", cfg.Model, server(cfg), key), ""}
 }

@@ -33,6 +33,17 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tracerag": main})
 }
 
+// commandPath is where the command is, for tests that run it as a process of its
+// own: testscript.Main puts it in PATH.
+func commandPath(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("tracerag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // TestScripts runs the command as a user does. Beside testscript's own commands
 // the scripts have those of scriptCommands, and begin in an empty directory with
 // the environment that testscript makes: none of the user's keys and models is in

@@ -4,32 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"tracerag/fixtures/real"
 )
-
-// tracerag builds the command once for the tests that run it as a process.
-var tracerag = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "tracerag-test")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "tracerag")
-	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, nil
-})
 
 // TestReal records programs that nobody here wrote. What they print, write and
 // exit with must be what it is without a recorder, and the trace must give a
@@ -41,11 +25,7 @@ func TestReal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("installs programs")
 	}
-	self, err := tracerag()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(filepath.Dir(self)) })
+	self := commandPath(t)
 	for _, p := range real.Selected() {
 		t.Run(p.Name, func(t *testing.T) {
 			program := real.Install(t, p)
