@@ -1,0 +1,113 @@
+package trace
+
+import (
+	"fmt"
+	"math"
+)
+
+// Check reports a way in which t is not a well-formed trace, if there is one. A
+// reader calls it on what it read, and a recorder's tests on what it recorded.
+// It takes time in proportion to the number of nodes, whatever their shape.
+func (t *Trace) Check() error {
+	calls := int64(0)
+	for i := range t.Nodes {
+		n, id := &t.Nodes[i], NodeID(i)
+		switch {
+		case n.Parent != NoNode && (n.Parent < 0 || n.Parent >= id):
+			return fmt.Errorf("node %d: parent %d does not stand before it", id, n.Parent)
+		case n.Func < 0 || int(n.Func) >= len(t.Functions):
+			return fmt.Errorf("node %d: no function %d", id, n.Func)
+		case (n.Parent == NoNode) != (n.Root != NotRoot):
+			return fmt.Errorf("node %d: root kind %q with parent %d", id, n.Root, n.Parent)
+		case n.Calls < 0:
+			return fmt.Errorf("node %d: %d calls", id, n.Calls)
+		case n.Calls > math.MaxInt64-calls:
+			return fmt.Errorf("node %d: the sum of the calls does not fit into 64 bits", id)
+		case n.Root != RootGoroutine && n.Go != GoStmt{}:
+			return fmt.Errorf("node %d: a go statement on a node that is no goroutine's root", id)
+		case n.Go.Creator < 0 || int(n.Go.Creator) > len(t.Nodes):
+			return fmt.Errorf("node %d: no creator %d", id, n.Go.Creator.Node())
+		case n.Go.Creator != 0 && t.Nodes[n.Go.Creator.Node()].Marks.Has(Recursive):
+			return fmt.Errorf("node %d: its creator %d is a folded recursion", id, n.Go.Creator.Node())
+		case n.Parent == NoNode && n.Marks&(Inlined|Recursive) != 0:
+			return fmt.Errorf("node %d: a root that is inlined or recursive", id)
+		case n.Parent != NoNode && t.Nodes[n.Parent].Marks.Has(Recursive):
+			return fmt.Errorf("node %d: its parent %d is a folded recursion", id, n.Parent)
+		}
+		calls += n.Calls
+	}
+	if err := t.checkRecursion(); err != nil {
+		return err
+	}
+	return t.checkCreators()
+}
+
+// checkRecursion verifies that a node is marked recursive if and only if its
+// function stands on the path above it.
+func (t *Trace) checkRecursion() error {
+	// The tree from the top down: the first child of each node and, last, the
+	// first root; and the next child of the same parent.
+	first, next := make([]NodeID, len(t.Nodes)+1), make([]NodeID, len(t.Nodes))
+	for i := range first {
+		first[i] = NoNode
+	}
+	list := func(parent NodeID) *NodeID {
+		if parent == NoNode {
+			return &first[len(t.Nodes)]
+		}
+		return &first[parent]
+	}
+	for i := len(t.Nodes) - 1; i >= 0; i-- {
+		l := list(t.Nodes[i].Parent)
+		next[i], *l = *l, NodeID(i)
+	}
+	on := make([]bool, len(t.Functions)) // the path to the node at hand
+	for id := *list(NoNode); id != NoNode; {
+		n := &t.Nodes[id]
+		if marked := n.Marks.Has(Recursive); marked != on[n.Func] {
+			return fmt.Errorf("node %d: marked recursive is %v, but its function on the path above is %v", id, marked, on[n.Func])
+		}
+		if first[id] != NoNode {
+			on[n.Func] = true
+			id = first[id]
+			continue
+		}
+		for next[id] == NoNode && t.Nodes[id].Parent != NoNode {
+			id = t.Nodes[id].Parent
+			on[t.Nodes[id].Func] = false
+		}
+		id = next[id]
+	}
+	return nil
+}
+
+// checkCreators verifies that following creators and parents upwards ends.
+func (t *Trace) checkCreators() error {
+	const (
+		unseen = iota
+		onPath // from the node at hand
+		ends
+	)
+	state := make([]uint8, len(t.Nodes))
+	for i := range t.Nodes {
+		id := NodeID(i)
+		for ; id != NoNode && state[id] == unseen; id = t.above(id) {
+			state[id] = onPath
+		}
+		if id != NoNode && state[id] == onPath {
+			return fmt.Errorf("node %d: it is its own creator", id)
+		}
+		for id = NodeID(i); id != NoNode && state[id] != ends; id = t.above(id) {
+			state[id] = ends
+		}
+	}
+	return nil
+}
+
+// above returns the parent of a node or, of a goroutine's root, its creator.
+func (t *Trace) above(id NodeID) NodeID {
+	if n := &t.Nodes[id]; n.Parent != NoNode {
+		return n.Parent
+	}
+	return t.Nodes[id].Go.Creator.Node()
+}
