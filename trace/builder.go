@@ -30,6 +30,7 @@ type Builder struct {
 	children map[childKey]NodeID
 	roots    map[rootKey]NodeID
 	paths    paths
+	lineages lineages
 }
 
 // childKey is what makes two calls the same node. Whether it is recursive
@@ -53,7 +54,8 @@ func NewBuilder(t *Trace) *Builder {
 	if len(t.Nodes) > 0 {
 		panic("trace: NewBuilder of a trace that has nodes already")
 	}
-	return &Builder{t: t, funcs: map[Function]FuncID{}, children: map[childKey]NodeID{}, roots: map[rootKey]NodeID{}}
+	return &Builder{t: t, funcs: map[Function]FuncID{}, children: map[childKey]NodeID{}, roots: map[rootKey]NodeID{},
+		lineages: lineages{member: map[NodeID]NodeID{}, origins: map[rootKey]FuncID{}}}
 }
 
 // Func returns the id of f, which it adds when it is new.
@@ -85,19 +87,24 @@ func (b *Builder) Call(root Root, stack []Frame, n int64) NodeID {
 
 // Root records n calls of f as the first recorded function of root, and returns
 // its node. Calls of equal roots with equal functions are one node. CallLine and
-// Inlined of f mean nothing.
+// Inlined of f mean nothing. A creator has to be a node that this builder
+// returned.
+//
+// Goroutines that start each other without end (a handler that starts the next
+// one) would be a root each, of an endless chain of creators. So a goroutine
+// that descends from one of the same statement and function is that one, as
+// recursion is folded onto the ancestor.
 func (b *Builder) Root(root Root, f Frame, n int64) NodeID {
 	if root.Kind != RootGoroutine {
 		root.Go = GoStmt{}
 	}
+	if c := root.Go.Creator.Node(); c != NoNode {
+		root.Go.Creator = b.paths.context(c).Ref()
+	}
 	key := rootKey{root, f.Func, f.Via}
 	id, ok := b.roots[key]
 	if !ok {
-		node := Node{Parent: NoNode, Func: f.Func, Root: root.Kind, Go: root.Go}
-		if f.Via {
-			node.Marks = Via
-		}
-		id = b.add(node)
+		id = b.newRoot(key)
 		b.roots[key] = id
 	}
 	b.t.Nodes[id].Calls += n
@@ -126,6 +133,24 @@ func (b *Builder) Child(parent NodeID, f Frame, n int64) NodeID {
 		b.children[key] = id
 	}
 	b.t.Nodes[id].Calls += n
+	return id
+}
+
+// newRoot returns the node of a root that was not met before.
+func (b *Builder) newRoot(key rootKey) NodeID {
+	n := Node{Parent: NoNode, Func: key.fn, Root: key.root.Kind, Go: key.root.Go}
+	if key.via {
+		n.Marks = Via
+	}
+	from := NoNode
+	if c := n.Go.Creator.Node(); c != NoNode {
+		from = b.paths.nodes[c].root
+	}
+	if id := b.lineages.ancestor(from, key); id != NoNode {
+		return id
+	}
+	id := b.add(n)
+	b.lineages.add(id, from, key)
 	return id
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+	"time"
 
 	"tracerag/trace"
 )
@@ -105,6 +106,35 @@ func TestAnEmptyStackRecordsNothing(t *testing.T) {
 	tr := &trace.Trace{}
 	if id := trace.NewBuilder(tr).Call(trace.Root{Kind: trace.RootMain}, nil, 1); id != trace.NoNode || len(tr.Nodes) > 0 {
 		t.Errorf("an empty stack gives node %d of %+v", id, tr.Nodes)
+	}
+}
+
+// Building and checking take time in proportion to the calls, however deep they
+// nest: walking up every path of this chain would take minutes.
+func TestADeepChainTakesLinearTime(t *testing.T) {
+	const depth = 300_000
+	start := time.Now()
+	tr := &trace.Trace{Functions: make([]trace.Function, depth+1)}
+	b := trace.NewBuilder(tr)
+	id := b.Root(trace.Root{Kind: trace.RootMain}, trace.Frame{Func: 0}, 1)
+	for f := range trace.FuncID(depth - 1) {
+		b.Child(id, trace.Frame{Func: depth}, 1) // called at every depth
+		id = b.Child(id, trace.Frame{Func: f + 1}, 1)
+	}
+	if n := tr.Nodes[b.Child(id, trace.Frame{Func: 0}, 1)]; !n.Marks.Has(trace.Recursive) || n.Parent != id {
+		t.Errorf("the innermost function calls the outermost: %+v", n)
+	}
+	// Every function starts a goroutine, of which the next one is started.
+	root := trace.Root{Kind: trace.RootGoroutine}
+	for f := range trace.FuncID(depth) {
+		root.Go.Line = int(f)
+		root.Go.Creator = b.Root(root, trace.Frame{Func: f}, 1).Ref()
+	}
+	if err := tr.Check(); err != nil {
+		t.Error(err)
+	}
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("it took %v", d)
 	}
 }
 

@@ -12,11 +12,12 @@ type paths struct {
 	on []NodeID // by function, its node on that path plus one; 0 none
 }
 
-// pathNode is a node by what matters here, a sixth of its size.
+// pathNode is a node by what matters here, a quarter of its size.
 type pathNode struct {
 	parent NodeID
 	fn     FuncID
 	depth  int32  // of a root 0
+	root   NodeID // at the top of the path
 	folded NodeID // of a recursive node, the ancestor that it folds onto; else NoNode
 }
 
@@ -28,9 +29,9 @@ const shortPath = 32
 // add takes up the next node and reports whether it is recursive. The parent
 // must not be.
 func (p *paths) add(parent NodeID, f FuncID) (recursive bool) {
-	n := pathNode{parent: parent, fn: f, folded: NoNode}
+	n := pathNode{parent: parent, fn: f, root: NodeID(len(p.nodes)), folded: NoNode}
 	if parent != NoNode {
-		n.depth = p.nodes[parent].depth + 1
+		n.depth, n.root = p.nodes[parent].depth+1, p.nodes[parent].root
 		n.folded = p.above(parent, f)
 	}
 	p.nodes = append(p.nodes, n)
