@@ -194,6 +194,8 @@ var servers sync.Map
 //
 //	TEXT             the answer
 //	drop:TEXT        the answer breaks off after this
+//	slow:TEXT        the answer comes slowly
+//	hang:TEXT        nothing more comes after this
 //	length:TEXT      the answer ends at a limit of tokens
 //	STATUS:MESSAGE   a refusal; STATUS:CODE:MESSAGE with OpenAI's code
 //	wait:STATUS      a refusal with Retry-After: 1
@@ -211,6 +213,10 @@ func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
 			steps = append(steps, llmtest.RefuseCode(status, code, message))
 		case kind == "drop":
 			steps = append(steps, llmtest.DropAfter(rest))
+		case kind == "slow":
+			steps = append(steps, llmtest.Step{Text: rest, Delay: 50 * time.Millisecond})
+		case kind == "hang":
+			steps = append(steps, llmtest.Step{Text: rest, Hang: true})
 		case kind == "length":
 			steps = append(steps, llmtest.Step{Text: rest, Finish: "length"})
 		case kind == "wait":
