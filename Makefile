@@ -6,7 +6,7 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME    ?= 10s
 
-.PHONY: build install demo test check race vuln fuzz e2e bench tables clean
+.PHONY: build install demo test check race vuln fuzz e2e bench tables recorder clean
 
 build:
 	$(GO) build -o tracerag ./cmd/tracerag
@@ -71,6 +71,10 @@ tables: build app
 	$$run --md fixtures/tablecat/doc.md >/dev/null && \
 	$$run "Done :sparkle:" --emoji >/dev/null && \
 	./tracerag sizes --source-dir fixtures/tablecat @-2 @prev @-2,@prev @last
+
+# The fast recorder's machine code from its source. A test compares the two.
+recorder:
+	$(GO) run ./trace/probe/machine/gen trace/probe/machine/recorder.bin
 
 clean:
 	rm -f tracerag app prompt.md

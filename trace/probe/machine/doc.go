@@ -1,0 +1,37 @@
+// Package machine is the fast recorder's part inside the target: its machine
+// code, and the shared memory that it keeps the calling context tree in.
+//
+// # What lies in the shared memory
+//
+//	header     next free byte of the arena, next node, what was dropped
+//	table      slots of 32 bytes: from (parent, call site, hook) to a node
+//	nodes      16 bytes each, numbered in the order of their first call
+//	counters   8 bytes a node, a row for each P and one for calls without a P
+//	arena      for each goroutine its state and shadow stack
+//
+// The target writes; the tracer reads whenever it likes, also while the target
+// runs and after it was killed. Only what is used is backed by memory: all
+// sizes are upper bounds.
+//
+// A node is a call of a hooked function in one context. Its parent is the
+// caller's node, its site the return address of the call in the caller's code,
+// so that a call made by an inlined body can be told from one made by the
+// function around it. A call of a function that is already on the path has a
+// node of its own, but calls made inside it belong to the ancestor
+// (Node.Target): the tree is bounded by the program, not by its recursion.
+//
+// # How the caller is found
+//
+// Nothing hooks returns. Each goroutine has a shadow stack of the depths,
+// nodes and return addresses of its hooked calls. At an entry the calls that
+// have returned are taken off: those that are not above us on the stack, those
+// whose return address is no longer in its place, and those that the chain of
+// frame pointers passes over. One of the last two tests alone is not enough:
+// a later call can have the same return address in the same place.
+//
+// # Counting
+//
+// Every P has its own counters. The recorder's code is no place at which a
+// goroutine can be preempted, so a plain increment is exact, and costs a
+// fraction of an atomic one.
+package machine

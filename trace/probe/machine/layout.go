@@ -1,0 +1,168 @@
+package machine
+
+import (
+	"fmt"
+	"io"
+	"math/bits"
+)
+
+// The header, at the beginning of the shared memory; offsets in bytes. The
+// recorder's source has the same numbers.
+const (
+	nextOff    = 0  // address of the next free byte of the arena
+	endOff     = 8  // address of the arena's end
+	nodeOff    = 16 // number of the next node
+	droppedOff = 24
+	statesOff  = 32
+	fullOff    = 40
+
+	overflowOff = 64 // a slot that stands for all nodes that had no room
+	headerSize  = 4096
+
+	slotSize = 32
+	nodeSize = 16
+)
+
+// The node of all calls that had no node for want of room.
+const overflowNode = 1
+
+// Layout is how the shared memory is divided. It is mapped at the address Base
+// in the target.
+type Layout struct {
+	Base     uint64
+	Slots    uint64 // of the table; a power of two
+	MaxNodes uint64 // nodes have smaller numbers than this
+	Rows     uint64 // of counters that belong to a P; a P with a higher id shares the last row
+	Arena    uint64 // bytes
+}
+
+// Bounds of the table's size. A slot is 32 bytes, and a node that was called
+// takes one, 16 bytes more, and 8 for each P that called it.
+const (
+	minSlots = 1 << 15
+	maxSlots = 1 << 24
+	rows     = 256
+)
+
+// NewLayout chooses sizes for a program with so many hooks. Where memory is not
+// zero it is the number of bytes that table, nodes and counters of one P may
+// use at most.
+func NewLayout(hooks int, memory uint64) Layout {
+	// Programs of 1,000 to 30,000 hooks made 2 to 20 nodes a hook.
+	slots := uint64(1) << bits.Len64(uint64(max(hooks, 1))*48)
+	if memory > 0 {
+		slots = memory / (slotSize + nodeSize + 8)
+		slots = 1 << (bits.Len64(slots) - 1)
+	}
+	l := Layout{Slots: min(max(slots, minSlots), maxSlots), Rows: rows, Arena: 4 << 30}
+	// Linear probing is quick until the table is nearly full.
+	l.MaxNodes = l.Slots / 8 * 7
+	return l
+}
+
+func (l Layout) rowBytes() uint64  { return l.Slots * 8 }
+func (l Layout) tableOff() uint64  { return headerSize }
+func (l Layout) nodesOff() uint64  { return l.tableOff() + l.Slots*slotSize }
+func (l Layout) countsOff() uint64 { return l.nodesOff() + l.Slots*nodeSize }
+func (l Layout) arenaOff() uint64  { return l.countsOff() + (l.Rows+1)*l.rowBytes() }
+
+// Size is that of the whole shared memory, in bytes, a multiple of the page size.
+func (l Layout) Size() uint64 { return l.arenaOff() + l.Arena }
+
+// Header returns the bytes that the shared memory must begin with; the rest is
+// zero.
+func (l Layout) Header() []byte {
+	h := make([]byte, headerSize)
+	le.PutUint64(h[nextOff:], l.Base+l.arenaOff())
+	le.PutUint64(h[endOff:], l.Base+l.arenaOff()+l.Arena)
+	le.PutUint64(h[nodeOff:], overflowNode+1)
+	slot := h[overflowOff:]
+	le.PutUint64(slot, 1) // no hook has this key
+	le.PutUint32(slot[12:], overflowNode)
+	le.PutUint32(slot[16:], overflowNode)
+	return h
+}
+
+// Bits of Node.Hook.
+const (
+	Unpushed = 1 << 30 // of blocks and go statements: nothing is called below them
+	Root     = 1 << 31 // a goroutine's root; Site is that of its go statement
+)
+
+// Node is a call of a hook in one context. Its number is its place in Tree.Nodes.
+type Node struct {
+	Parent uint32 // 0: none
+	Hook   uint32 // as the stub gave it; 0: the number is not used
+	Site   uint32 // return address of the call, from the text's beginning; 0 unknown
+	Via    bool   // functions that are not hooked stand between: Site is that of the outermost one's call
+	Target uint32 // the node whose children the calls made inside it are: its own number, or a recursive call's ancestor
+	Calls  uint64
+}
+
+// Tree is what the shared memory holds at a moment.
+type Tree struct {
+	Nodes   []Node // by number, in the order of the first call; 0 and 1 are no nodes
+	Dropped uint64 // calls that were not counted or whose callees were attributed to their caller, for want of room
+	Lost    uint64 // calls in contexts that had no room in the table
+	Full    uint64 // such contexts
+	States  uint64 // goroutine states in use
+	Arena   uint64 // bytes of the arena in use
+}
+
+// Read reads the tree from the shared memory. The target may be running: then
+// counts are as they were at some moment during the read.
+func (l Layout) Read(mem io.ReaderAt) (*Tree, error) {
+	h := make([]byte, headerSize)
+	if _, err := mem.ReadAt(h, 0); err != nil {
+		return nil, fmt.Errorf("reading the recorder's memory: %w", err)
+	}
+	n := min(le.Uint64(h[nodeOff:]), l.MaxNodes)
+	if n <= overflowNode {
+		return nil, fmt.Errorf("the recorder's memory was overwritten by the program")
+	}
+	t := &Tree{
+		Nodes: make([]Node, n), Dropped: le.Uint64(h[droppedOff:]), Full: le.Uint64(h[fullOff:]), States: le.Uint64(h[statesOff:]),
+		Arena: le.Uint64(h[nextOff:]) - l.Base - l.arenaOff(),
+	}
+	b := make([]byte, n*nodeSize)
+	if _, err := mem.ReadAt(b, int64(l.nodesOff())); err != nil {
+		return nil, fmt.Errorf("reading the recorder's nodes: %w", err)
+	}
+	for i := range t.Nodes {
+		r := b[i*nodeSize:]
+		site := le.Uint32(r[8:])
+		t.Nodes[i] = Node{Parent: le.Uint32(r), Hook: le.Uint32(r[4:]), Site: site &^ (1 << 31), Via: site>>31 != 0, Target: le.Uint32(r[12:])}
+		if p := t.Nodes[i].Parent; uint64(p) >= n || uint64(t.Nodes[i].Target) >= n || p != 0 && int(p) >= i {
+			return nil, fmt.Errorf("the recorder's memory was overwritten by the program: node %d is damaged", i)
+		}
+	}
+	row := b[:n*8]
+	for r := range l.Rows + 1 {
+		// A row that no P has used is a hole, which reads as zeros and stays one.
+		if _, err := mem.ReadAt(row, int64(l.countsOff()+r*l.rowBytes())); err != nil {
+			return nil, fmt.Errorf("reading the recorder's counters: %w", err)
+		}
+		for i := range t.Nodes {
+			t.Nodes[i].Calls += le.Uint64(row[i*8:])
+		}
+	}
+	t.Lost = t.Nodes[overflowNode].Calls
+	return t, nil
+}
+
+// Shrink makes the sizes smaller where a limit refuses the present ones, and
+// reports whether it could.
+func (l *Layout) Shrink() bool {
+	switch {
+	case l.Arena > 64<<20:
+		l.Arena /= 4
+	case l.Rows > 16:
+		l.Rows /= 4
+	case l.Slots > minSlots:
+		l.Slots /= 2
+		l.MaxNodes = l.Slots / 8 * 7
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,251 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tracerag/trace"
+	"tracerag/trace/probe/inject"
+	"tracerag/trace/probe/machine"
+	"tracerag/trace/probe/patch"
+	"tracerag/trace/target"
+)
+
+// Options of a recording.
+type Options struct {
+	NoInlined bool                             // leave inlined calls alone
+	Memory    uint64                           // bytes for the tree; 0: by the size of the program
+	CacheDir  string                           // where plans are kept; empty: nowhere
+	Started   func(pid int)                    // called when the program is about to run; may be nil
+	Warn      func(format string, args ...any) // something the user should know; may be nil
+}
+
+// Record runs the target to its end and returns its trace. The target has our
+// standard input, output and error, and the terminal if we have one. An
+// [Unsuitable] error means that it has not run; any other that it was lost
+// while it ran.
+func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, error) {
+	if o.Warn == nil {
+		o.Warn = func(string, ...any) {}
+	}
+	p, err := prepare(t, o)
+	if err != nil {
+		return nil, err
+	}
+	tr := t.NewTrace("probe")
+	r, err := start(t, p, o)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	takeBack := target.HandOver(r.proc.Pid())
+	defer takeBack()
+	if o.Started != nil {
+		o.Started(r.proc.Pid())
+	}
+	tr.Start = time.Now().UTC()
+	if err := r.proc.Detach(); err != nil {
+		return nil, fmt.Errorf("%s: letting it run: %w", t.Path, err)
+	}
+	exit, err := r.proc.Wait(ctx)
+	if err != nil && ctx.Err() != nil {
+		r.proc.Kill()
+		exit, err = r.proc.Wait(context.WithoutCancel(ctx))
+	}
+	tr.Duration = time.Since(tr.Start)
+	if err != nil {
+		return nil, fmt.Errorf("%s: waiting for its end: %w", t.Path, err)
+	}
+	tr.Exit = trace.Exit{Code: exit.Code, Signal: exit.Signal}
+	tree, err := r.layout.Read(r.file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Path, err)
+	}
+	convert(t, p.plan, tree, tr)
+	return tr, nil
+}
+
+// prepared is what is known before the target starts.
+type prepared struct {
+	plan    *patch.Plan
+	runtime machine.Runtime
+	entry   uint64 // of the program, link-time
+}
+
+func prepare(t *target.Target, o Options) (*prepared, error) {
+	f := t.Binary
+	if f.GOOS != "linux" || f.GOARCH != "amd64" {
+		return nil, &Unsuitable{Why: fmt.Sprintf("it is a program for %s/%s", f.GOOS, f.GOARCH)}
+	}
+	runtime, err := runtimeLayout(f)
+	if err != nil {
+		return nil, err
+	}
+	e, err := elf.Open(t.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	records := func(pkg string) bool {
+		// Package main has hooks in any case: main.main ends initialisation.
+		return t.Records(pkg) || pkg == f.MainPath || pkg == "main"
+	}
+	plan, err := patch.Make(f, records, patch.Options{Inlined: !o.NoInlined})
+	if err != nil {
+		return nil, &Unsuitable{Why: "its code cannot be patched", Err: err}
+	}
+	if err := checkLayout(t.Path, f, runtime); err != nil {
+		return nil, err
+	}
+	return &prepared{plan: plan, runtime: runtime, entry: e.Entry}, nil
+}
+
+// running is a target whose calls are recorded.
+type running struct {
+	proc   *inject.Process
+	layout machine.Layout
+	mem    []byte
+	file   *os.File
+}
+
+// close gives the shared memory back.
+func (r *running) close() {
+	if r.mem != nil {
+		_ = unix.Munmap(r.mem)
+		r.file.Close()
+	}
+}
+
+// reach is how far from the program's code ours may lie: jumps have 32 bits.
+const reach = 1<<31 - 1<<20
+
+// maxStub is more than a stub takes, in bytes.
+const maxStub = 160
+
+// start starts the target and patches it. It is still held then.
+func start(t *target.Target, p *prepared, o Options) (*running, error) {
+	files := [3]*os.File{os.Stdin, os.Stdout, os.Stderr}
+	if t.Silent {
+		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer null.Close()
+		files = [3]*os.File{null, null, null}
+	}
+	proc, err := inject.Start(t.Path, t.Args, inject.Attr{Dir: t.Dir, Files: files, SharesGroup: target.SharesGroup()})
+	if err != nil {
+		return nil, &Unsuitable{Why: "it cannot be started and held", Err: err}
+	}
+	r := &running{proc: proc}
+	if err := r.arm(t, p, o); err != nil {
+		proc.Abandon()
+		r.close()
+		return nil, &Unsuitable{Why: "it cannot be changed in memory", Err: err}
+	}
+	return r, nil
+}
+
+// arm maps our memory into the target and patches its code.
+func (r *running) arm(t *target.Target, p *prepared, o Options) error {
+	entry, err := r.proc.Entry()
+	if err != nil {
+		return err
+	}
+	slide := entry - p.entry
+	text := t.Binary.TextStart + slide
+	if err := r.share(len(p.plan.Hooks), o.Memory, text); err != nil {
+		return err
+	}
+	code, err := machine.Assemble(p.runtime, r.layout, text)
+	if err != nil {
+		return err
+	}
+	stubsAt := (uint64(len(code.Bytes)) + 63) &^ 63
+	most := (stubsAt + uint64(len(p.plan.Hooks))*maxStub + 4095) &^ 4095
+	base, err := r.proc.Free(text, most, reach)
+	if err != nil {
+		return err
+	}
+	stubs, patches, err := p.plan.Emit(base+stubsAt, slide, patch.Entries{
+		Enter: base + uint64(code.Enter), Go: base + uint64(code.Enter), Block: base + uint64(code.Block),
+	})
+	if err != nil {
+		return err
+	}
+	size := (stubsAt + uint64(len(stubs)) + 4095) &^ 4095
+	if size > most {
+		return fmt.Errorf("the stubs take %d bytes", size)
+	}
+	if err := r.proc.MapCode(base, size); err != nil {
+		return err
+	}
+	b := make([]byte, stubsAt, size)
+	copy(b, code.Bytes)
+	if _, err := r.proc.WriteAt(append(b, stubs...), int64(base)); err != nil {
+		return err
+	}
+	return r.write(patches)
+}
+
+// share maps the shared memory, in a smaller size where a limit refuses it.
+func (r *running) share(hooks int, memory, text uint64) error {
+	r.layout = machine.NewLayout(hooks, memory)
+	for {
+		base, err := r.proc.Free(text, r.layout.Size(), 1<<46)
+		if err == nil {
+			r.layout.Base = base
+			r.mem, r.file, err = r.proc.Share(r.layout.Size(), base)
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, inject.ErrMemory) || !r.layout.Shrink() {
+			return err
+		}
+	}
+	copy(r.mem, r.layout.Header())
+	return nil
+}
+
+// write writes the patches, each page once.
+func (r *running) write(patches []patch.Patch) error {
+	const page = 4096
+	// Pages that follow one another are one write; a gap of few is cheaper to
+	// write than to leave out.
+	for len(patches) > 0 {
+		from := patches[0].Addr &^ (page - 1)
+		to, n := from, 0
+		for n < len(patches) && patches[n].Addr < to+4*page {
+			to = (patches[n].Addr + uint64(len(patches[n].New)) + page - 1) &^ (page - 1)
+			n++
+		}
+		b := make([]byte, to-from)
+		if k, err := r.proc.ReadAt(b, int64(from)); k < len(b) {
+			last := patches[n-1].Addr + uint64(len(patches[n-1].New)) - from
+			if uint64(k) < last {
+				return fmt.Errorf("reading its code: %w", err)
+			}
+			b = b[:k]
+		}
+		for _, p := range patches[:n] {
+			at := b[p.Addr-from:]
+			if !bytes.Equal(at[:len(p.Old)], p.Old) {
+				return fmt.Errorf("the code at %#x is not that of its file", p.Addr)
+			}
+			copy(at, p.New)
+		}
+		if _, err := r.proc.WriteAt(b, int64(from)); err != nil {
+			return fmt.Errorf("writing its code: %w", err)
+		}
+		patches = patches[n:]
+	}
+	return nil
+}

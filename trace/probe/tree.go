@@ -1,0 +1,388 @@
+package probe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tracerag/trace"
+	"tracerag/trace/binary"
+	"tracerag/trace/probe/machine"
+	"tracerag/trace/probe/patch"
+	"tracerag/trace/target"
+)
+
+// converter turns the target's tree of physical calls into the trace's tree of
+// source-level ones.
+type converter struct {
+	t    *target.Target
+	bin  *binary.File
+	plan *patch.Plan
+	code *code
+	tr   *trace.Trace
+	b    *trace.Builder
+
+	nodes   []machine.Node
+	places  []place // by number of the node
+	ids     map[string]trace.FuncID
+	frames  map[uint64][]frame // by call site
+	inlined map[int][]binary.InlinedCall
+
+	approximate map[trace.NodeID]bool
+	goroutines  map[trace.NodeID]uint32   // roots, by the site of their go statement
+	creators    map[uint32][]trace.NodeID // nodes that ran a go statement, by its site
+	lost        uint64                    // calls whose place is not known
+}
+
+// place is where calls made by a node belong.
+type place struct {
+	known bool
+	root  *trace.Root // set as long as no recorded function has been called
+	node  trace.NodeID
+	stmt  uint32 // with root: site of the go statement
+	fn    int    // index of the physical function, -1 of a goroutine's root
+	main  bool // of the main goroutine: its first function tells whether it initialises packages
+	// Of a function that is not part of the tree: its caller's line, and
+	// whether calls made by it are via others.
+	hidden bool
+	line   int
+	via    bool
+}
+
+// frame is a logical frame at a call site.
+type frame struct {
+	id   trace.FuncID // meaningless unless kind is recorded
+	line int
+	kind frameKind
+}
+
+type frameKind uint8
+
+const (
+	recorded frameKind = iota
+	skipped            // of a package that is not recorded
+	hidden             // made by the compiler: as if it were not there
+)
+
+// convert adds what the target's tree holds to tr.
+func convert(t *target.Target, plan *patch.Plan, tree *machine.Tree, tr *trace.Trace) {
+	c := &converter{
+		t: t, bin: t.Binary, plan: plan, code: &code{path: t.Path}, tr: tr, b: trace.NewBuilder(tr), nodes: tree.Nodes, places: make([]place, len(tree.Nodes)),
+		ids: map[string]trace.FuncID{}, frames: map[uint64][]frame{}, inlined: map[int][]binary.InlinedCall{},
+		approximate: map[trace.NodeID]bool{}, goroutines: map[trace.NodeID]uint32{}, creators: map[uint32][]trace.NodeID{},
+	}
+	for i := range c.nodes {
+		if n := &c.nodes[i]; n.Hook != 0 && i > 1 {
+			c.add(i, n)
+		}
+	}
+	for id := range c.approximate {
+		tr.Nodes[id].Marks |= trace.Approximate
+	}
+	c.attach()
+	c.losses(tree)
+	c.b.AttachGoroutines()
+	c.b.Finish()
+}
+
+// add places one node.
+func (c *converter) add(i int, n *machine.Node) {
+	if n.Hook&machine.Root != 0 {
+		c.places[i] = c.root(n)
+		c.tr.Goroutines += int64(n.Calls)
+		return
+	}
+	id := int(n.Hook&^machine.Unpushed) - 1
+	p := &c.places[n.Parent]
+	if !p.known || id < 0 || id >= len(c.plan.Hooks) {
+		c.lost += n.Calls
+		return
+	}
+	h := &c.plan.Hooks[id]
+	switch h.Kind {
+	case patch.Block:
+		if p.fn != h.Func {
+			c.lost += n.Calls // its host's own call had no room
+			return
+		}
+		c.begin(h, p, int64(n.Calls))
+	case patch.Go:
+		if cur := c.caller(n, p); cur.root == nil {
+			c.creators[n.Site] = append(c.creators[n.Site], cur.node)
+		}
+	default:
+		c.places[i] = c.call(h, n, p)
+		c.begin(h, &c.places[i], int64(n.Calls))
+	}
+}
+
+// root tells what made a goroutine.
+func (c *converter) root(n *machine.Node) place {
+	p := place{known: true, fn: -1, stmt: n.Site, root: &trace.Root{Kind: trace.RootCallback}}
+	if n.Site == 0 {
+		return p // a thread of C, or the runtime's own stack
+	}
+	// Wrappers are not source: the statement stands in what they wrap.
+	fs := c.bin.Frames(c.bin.TextStart + uint64(n.Site) - 1)
+	if len(fs) == 0 {
+		return p
+	}
+	switch name := fs[0].Name; {
+	case name == "runtime.rt0_go":
+		p.main = true
+	case strings.HasPrefix(name, "runtime."):
+		// The runtime's own goroutines call finalizers and cleanups.
+	default:
+		p.root = &trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Func: name, File: fs[0].File, Line: fs[0].Line}}
+	}
+	return p
+}
+
+// call places a call of a function.
+func (c *converter) call(h *patch.Hook, n *machine.Node, p *place) place {
+	fn := &c.bin.Funcs[h.Func]
+	cur := c.caller(n, p)
+	cur.fn = h.Func
+	switch {
+	case c.kind(fn.Name, fn.Package, fn.Wrapper) == hidden:
+		cur.hidden = true
+	case !c.t.Records(fn.Package):
+		// main.main has a hook in any case, because it ends initialisation.
+		cur.hidden, cur.via = true, true
+		if fn.Name == "main.main" && cur.root != nil && cur.main {
+			cur.root, cur.main = &trace.Root{Kind: trace.RootMain}, false
+		}
+	default:
+		c.enter(&cur, trace.Frame{Func: c.id(fn.Name, fn.Package, fn.File, fn.StartLine), CallLine: cur.line, Via: cur.via}, int64(n.Calls))
+		if h.Partial {
+			c.tr.Nodes[cur.node].Marks |= trace.Floor
+		}
+	}
+	return cur
+}
+
+// enter makes the node of a call below cur, and makes it cur.
+func (c *converter) enter(cur *place, f trace.Frame, calls int64) {
+	if cur.root == nil {
+		cur.node = c.b.Child(cur.node, f, calls)
+	} else {
+		root := *cur.root
+		if cur.main {
+			root.Kind = trace.RootInit
+			if c.tr.Functions[f.Func].Name == "main.main" || c.tr.Functions[f.Func].Name == c.bin.MainPath+".main" {
+				root.Kind = trace.RootMain
+			}
+		}
+		cur.node = c.b.Root(root, f, calls)
+		cur.root = nil
+		if root.Kind == trace.RootGoroutine {
+			c.goroutines[cur.node] = cur.stmt
+		}
+	}
+	cur.hidden, cur.via, cur.line = false, false, 0
+}
+
+// caller returns where a call made at n's site by the node at p belongs: inside
+// the inlined calls that the site is in. Its line and via are those of the call.
+func (c *converter) caller(n *machine.Node, p *place) place {
+	cur := *p
+	cur.via = p.hidden && p.via
+	if cur.fn < 0 { // the goroutine's root: the return address is in who called
+		if fn := c.at(n.Site); fn == nil || !startsGoroutines(fn.Name) {
+			cur.via = true
+		}
+		return cur
+	}
+	host := &c.bin.Funcs[cur.fn]
+	pc := c.bin.TextStart + uint64(n.Site)
+	via := n.Via && !c.callsDeferred(pc)
+	if n.Site == 0 || pc <= host.Entry || pc > host.End {
+		cur.via, cur.line = true, 0
+		return cur
+	}
+	fs := c.logical(pc - 1)
+	for i := len(fs) - 1; i >= 0; i-- {
+		switch f := fs[i]; {
+		case i == len(fs)-1: // the host itself, which is cur
+			if !p.hidden {
+				cur.line = f.line
+			}
+		case f.kind == skipped:
+			cur.via = true
+		case f.kind == recorded:
+			c.enter(&cur, trace.Frame{Func: f.id, CallLine: cur.line, Inlined: !cur.via && cur.root == nil, Via: cur.via}, 0)
+			cur.line = f.line
+		}
+	}
+	cur.via = cur.via || via
+	return cur
+}
+
+// begin counts the inlined calls that begin at a hook of the function at p.
+func (c *converter) begin(h *patch.Hook, p *place, calls int64) {
+	if len(h.Begins) == 0 {
+		return
+	}
+	all, ok := c.inlined[h.Func]
+	if !ok {
+		all = c.bin.Inlined(&c.bin.Funcs[h.Func])
+		c.inlined[h.Func] = all
+	}
+	for _, k := range h.Begins {
+		var path []int
+		for i := k; i >= 0; i = all[i].Parent {
+			path = append(path, i)
+		}
+		cur := *p
+		if !p.hidden {
+			cur.via, cur.line = false, 0
+		}
+		if !c.t.Records(all[k].Package) {
+			continue
+		}
+		for i := len(path) - 1; i >= 0; i-- {
+			in := &all[path[i]]
+			if i < len(path)-1 || !p.hidden {
+				// The line is that of the call in the innermost frame so far.
+				if !cur.via {
+					cur.line = in.CallLine
+				}
+			}
+			switch c.kind(in.Name, in.Package, false) {
+			case skipped:
+				cur.via = true
+				continue
+			case hidden:
+				continue
+			}
+			n := int64(0)
+			if i == 0 {
+				n = calls
+			}
+			inlined := !cur.via && cur.root == nil
+			c.enter(&cur, trace.Frame{Func: c.id(in.Name, in.Package, in.File, in.StartLine), CallLine: cur.line, Inlined: inlined, Via: cur.via}, n)
+			if i == 0 && h.Approximate {
+				c.approximate[cur.node] = true
+			}
+		}
+	}
+}
+
+// logical returns the logical frames at a pc, innermost first.
+func (c *converter) logical(pc uint64) []frame {
+	fs, ok := c.frames[pc]
+	if !ok {
+		fn := c.bin.Func(pc)
+		for _, f := range c.bin.Frames(pc) {
+			file := f.File
+			if !f.Inlined {
+				file = fn.File
+			}
+			lf := frame{line: f.Line, kind: c.kind(f.Name, f.Package, !f.Inlined && fn.Wrapper)}
+			if lf.kind == recorded {
+				lf.id = c.id(f.Name, f.Package, file, f.StartLine)
+			}
+			fs = append(fs, lf)
+		}
+		c.frames[pc] = fs
+	}
+	return fs
+}
+
+func (c *converter) kind(name, pkg string, wrapper bool) frameKind {
+	switch {
+	case wrapper:
+		return hidden
+	case !c.t.Records(pkg):
+		return skipped
+	}
+	return recorded
+}
+
+func (c *converter) id(name, pkg, file string, line int) trace.FuncID {
+	id, ok := c.ids[name]
+	if !ok {
+		id = c.b.Func(trace.Function{Name: name, Package: pkg, File: file, StartLine: line})
+		c.ids[name] = id
+	}
+	return id
+}
+
+// at returns the function that a call site is in.
+func (c *converter) at(site uint32) *binary.Func {
+	if site == 0 {
+		return nil
+	}
+	return c.bin.Func(c.bin.TextStart + uint64(site) - 1)
+}
+
+// startsGoroutines tells the functions that call the first one of a goroutine,
+// of package initialisation, or a program's main.
+func startsGoroutines(name string) bool {
+	return name == "runtime.goexit" || name == "runtime.main" || strings.HasPrefix(name, "runtime.doInit")
+}
+
+// callsDeferred tells if the call that returns to pc is the one by which a
+// function runs what it deferred: the runtime's part in that is not shown.
+func (c *converter) callsDeferred(pc uint64) bool {
+	callee := c.code.callee(pc)
+	if callee == 0 {
+		return false
+	}
+	fn := c.bin.Func(callee)
+	return fn != nil && fn.Name == "runtime.deferreturn"
+}
+
+// attach hangs goroutines below the node that ran their go statement, where
+// only one did.
+func (c *converter) attach() {
+	for i := range c.tr.Nodes {
+		site, ok := c.goroutines[trace.NodeID(i)]
+		if !ok {
+			continue
+		}
+		if by := c.creators[site]; len(by) > 0 && !slices.ContainsFunc(by, func(other trace.NodeID) bool { return other != by[0] }) {
+			c.create(trace.NodeID(i), by[0])
+		}
+	}
+}
+
+// create sets the creator of a goroutine's root, unless the goroutine itself, by
+// what it called and started, is where the creator stands.
+func (c *converter) create(root, creator trace.NodeID) {
+	for id := creator; id != trace.NoNode; {
+		if id == root {
+			return
+		}
+		if n := &c.tr.Nodes[id]; n.Parent != trace.NoNode {
+			id = n.Parent
+		} else {
+			id = n.Go.Creator.Node()
+		}
+	}
+	c.tr.Nodes[root].Go.Creator = creator.Ref()
+}
+
+// losses says what was not seen.
+func (c *converter) losses(tree *machine.Tree) {
+	add := func(l trace.Loss) { c.tr.Losses = append(c.tr.Losses, l) }
+	for _, u := range c.plan.Unhooked {
+		if fn := &c.bin.Funcs[u.Func]; !fn.Wrapper && c.t.Records(fn.Package) {
+			add(trace.Loss{Kind: trace.LossNotHooked, Function: fn.Name, Detail: u.Why})
+		}
+	}
+	for i := range c.plan.Hooks {
+		if h := &c.plan.Hooks[i]; h.Partial {
+			add(trace.Loss{Kind: trace.LossNotHooked, Function: c.bin.Funcs[h.Func].Name, Detail: "calls of it through a function value or from assembly"})
+		}
+	}
+	if n := len(c.plan.Missed); n > 0 {
+		add(trace.Loss{Kind: trace.LossNotHooked, Count: int64(n), Detail: "inlined calls with no room for a hook: they show where they call something"})
+	}
+	if tree.Lost > 0 {
+		add(trace.Loss{Kind: trace.LossOverflow, Count: int64(tree.Lost), Detail: fmt.Sprintf("calls in %d contexts for which there was no room: --memory gives more", tree.Full)})
+	}
+	if n := tree.Dropped + c.lost; n > 0 {
+		add(trace.Loss{Kind: trace.LossOverflow, Count: int64(n), Detail: "calls whose place in the tree is not known, for want of room"})
+	}
+}
