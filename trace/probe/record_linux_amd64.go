@@ -18,15 +18,6 @@ import (
 	"tracerag/trace/target"
 )
 
-// Options of a recording.
-type Options struct {
-	NoInlined bool                             // leave inlined calls alone
-	Memory    uint64                           // bytes for the tree; 0: by the size of the program
-	CacheDir  string                           // where plans are kept; empty: nowhere
-	Started   func(pid int)                    // called when the program is about to run; may be nil
-	Warn      func(format string, args ...any) // something the user should know; may be nil
-}
-
 // Record runs the target to its end and returns its trace. The target has our
 // standard input, output and error, and the terminal if we have one. An
 // [Unsuitable] error means that it has not run; any other that it was lost
