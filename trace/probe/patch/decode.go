@@ -1,0 +1,415 @@
+package patch
+
+import "encoding/binary"
+
+var le = binary.LittleEndian
+
+// An inst is one instruction: as much of it as is needed to know where it ends,
+// where it may lead, and whether it may run at another address.
+//
+// The package decodes instructions itself because it must look at every byte of
+// a program: golang.org/x/arch/x86/x86asm takes ten times as long, and tells of
+// operands what is said here in a bit. The tests compare the two.
+type inst struct {
+	off    uint32 // from the function's entry
+	size   uint8
+	flow   flow
+	relAt  uint8 // where its pc-relative displacement is (of a branch: its target), 0: it has none
+	props  props
+	reads  flags // that what it does depends on
+	kills  flags // that it sets, or leaves undefined
+	target int64 // what the displacement refers to, from the function's entry
+}
+
+func (in *inst) end() uint32     { return in.off + uint32(in.size) }
+func (in *inst) is(p props) bool { return in.props&p != 0 }
+
+// flow is where control goes after an instruction.
+type flow uint8
+
+const (
+	flowNext    flow = iota // to the next instruction
+	flowCond                // to the next one or to target
+	flowJump                // to target
+	flowJumpAny             // to a computed address
+	flowCall                // to target, and back
+	flowCallAny             // to a computed address, and back
+	flowRet                 // to the caller
+	flowTrap                // nowhere: ud2, int3, hlt
+)
+
+// falls tells if control can reach the next instruction.
+func (f flow) falls() bool {
+	return f == flowNext || f == flowCond || f == flowCall || f == flowCallAny
+}
+
+// props are what else matters of an instruction.
+type props uint16
+
+const (
+	movable     props = 1 << iota // does the same at another address, once its displacement is adjusted
+	mayFault                      // accesses memory that need not be there, or divides
+	movesSP                       // has the stack pointer as an operand that it may change
+	scratch                       // mentions R12, R13 or R15
+	belowSP                       // has an operand below the stack pointer
+	threadLocal                   // has an operand in thread-local storage
+)
+
+// maxInst is the length of the longest instruction.
+const maxInst = 15
+
+// A decoder is at some byte of an instruction.
+type decoder struct {
+	p []byte // from the instruction's first byte
+	i int
+
+	opsize, f2, f3, lock, segment bool // prefixes
+	wide                          bool // REX.W
+	r, x, b                       byte // bit 3 of the numbers of the registers in ModRM.reg, SIB.index and ModRM.rm, SIB.base or the opcode
+	vector                        bool // VEX or EVEX
+	v                             byte // VEX.vvvv: another register
+}
+
+// decode decodes the instruction at code[off:]. It fails on what is no
+// instruction of the 64-bit mode, and on what it does not know.
+func decode(code []byte, off uint32) (inst, bool) {
+	d := decoder{p: code[off:]}
+	if len(d.p) > maxInst {
+		d.p = d.p[:maxInst]
+	}
+	d.prefixes()
+	op, o, ok := d.opcode()
+	if !ok || !o.known {
+		return inst{}, false
+	}
+	in := inst{off: off, props: o.props, reads: o.reads, kills: o.kills}
+	var m operand
+	if o.modRM {
+		if m, ok = d.operand(); !ok {
+			return inst{}, false
+		}
+		in.relAt = m.ripAt
+		in.addOperand(&d, op, o, m)
+	} else if !d.vector && d.b != 0 && (op&7 == 4 || op&7 == 5 || op&7 == 7) {
+		in.props |= scratch // push r12, mov r13d, ...
+	}
+	if d.segment {
+		in.props &^= movable
+		in.props |= mayFault
+	}
+	n := d.immSize(o.imm)
+	at := d.i
+	d.i += n
+	if n < 0 || d.i > len(d.p) {
+		return inst{}, false
+	}
+	in.size = uint8(d.i)
+	if o.group != groupNone && !in.refine(&d, op, o, m, d.p[at:d.i]) {
+		return inst{}, false
+	}
+	switch o.imm {
+	case rel8:
+		in.relAt = uint8(at)
+		in.target = int64(in.end()) + int64(int8(d.p[at]))
+	case rel32:
+		in.relAt = uint8(at)
+		in.target = int64(in.end()) + int64(int32(le.Uint32(d.p[at:])))
+	default:
+		if in.relAt > 0 {
+			in.target = int64(in.end()) + int64(int32(le.Uint32(d.p[in.relAt:])))
+		}
+	}
+	return in, true
+}
+
+// operandOf decodes only the operand of the instruction at code[off:], which has
+// been decoded before. It returns false if that has no ModRM byte, or has more
+// operands than that tells of.
+func operandOf(code []byte, off uint32) (op int, m operand, ok bool) {
+	d := decoder{p: code[off:]}
+	d.prefixes()
+	op, o, ok := d.opcode()
+	if !ok || !o.modRM || d.vector {
+		return op, m, false
+	}
+	m, ok = d.operand()
+	return op, m, ok
+}
+
+// next returns the next byte; past the end that is 0 and d.i is too large.
+func (d *decoder) next() byte {
+	d.i++
+	if d.i > len(d.p) {
+		return 0
+	}
+	return d.p[d.i-1]
+}
+
+func (d *decoder) prefixes() {
+	for ; d.i < len(d.p); d.i++ {
+		switch c := d.p[d.i]; c {
+		case 0x66:
+			d.opsize = true
+		case 0xf2:
+			d.f2 = true
+		case 0xf3:
+			d.f3 = true
+		case 0xf0:
+			d.lock = true
+		case 0x2e, 0x36, 0x3e, 0x26: // of no effect
+		case 0x64, 0x65:
+			d.segment = true
+		default:
+			if c&0xf0 == 0x40 { // REX is the last one
+				d.wide, d.r, d.x, d.b = c&8 != 0, c>>2&1<<3, c>>1&1<<3, c&1<<3
+				d.i++
+			}
+			return
+		}
+	}
+}
+
+// opcode reads the opcode. Its number is that in the map, with the map above it.
+func (d *decoder) opcode() (op int, o opcode, ok bool) {
+	rexOrPrefix := d.i > 0 && d.p[d.i-1]&0xf0 == 0x40 || d.opsize || d.f2 || d.f3 || d.lock
+	switch c := d.next(); c {
+	case 0x0f:
+		switch c := d.next(); c {
+		case 0x38:
+			c := d.next()
+			return map38 | int(c), threeByte38(c), d.i <= len(d.p)
+		case 0x3a:
+			c := d.next()
+			return map3A | int(c), threeByte3A(c), d.i <= len(d.p)
+		default:
+			return map0F | int(c), twoByte[c], d.i <= len(d.p)
+		}
+	case 0xc4, 0xc5, 0x62:
+		// VEX and EVEX stand in place of these prefixes.
+		if rexOrPrefix {
+			return 0, opcode{}, false
+		}
+		return d.vectorOpcode(c)
+	default:
+		return int(c), oneByte[c], d.i <= len(d.p)
+	}
+}
+
+// Maps of opcodes.
+const (
+	map0F = 0x100
+	map38 = 0x200
+	map3A = 0x300
+)
+
+// An operand is what a ModRM byte says.
+type operand struct {
+	reg    byte // its reg field, extended
+	group  byte // its reg field, as part of the opcode
+	memory bool
+	rm     byte // the register, if not memory
+	base   byte // with memory: 0xff if there is none
+	index  byte // 0xff if there is none
+	scale  byte // of the index: 1, 2, 4 or 8
+	ripAt  uint8
+	disp   int32
+}
+
+const noReg = 0xff
+
+func (d *decoder) operand() (m operand, ok bool) {
+	c := d.next()
+	mod, rm := c>>6, c&7
+	m.group = c >> 3 & 7
+	m.reg = m.group | d.r
+	m.base, m.index = noReg, noReg
+	if mod == 3 {
+		m.rm = rm | d.b
+		return m, d.i <= len(d.p)
+	}
+	m.memory = true
+	m.base = rm | d.b
+	wide := mod == 2 // a displacement of 4 bytes
+	switch {
+	case rm == 4:
+		sib := d.next()
+		if x := sib>>3&7 | d.x; x != 4 {
+			m.index, m.scale = x, 1<<(sib>>6)
+		}
+		m.base = sib&7 | d.b
+		if sib&7 == 5 && mod == 0 {
+			m.base = noReg
+			wide = true
+		}
+	case rm == 5 && mod == 0:
+		m.base = noReg
+		m.ripAt = uint8(d.i)
+		wide = true
+	}
+	switch {
+	case wide:
+		if d.i+4 > len(d.p) {
+			return m, false
+		}
+		m.disp = int32(le.Uint32(d.p[d.i:]))
+		d.i += 4
+	case mod == 1:
+		m.disp = int32(int8(d.next()))
+	}
+	return m, d.i <= len(d.p)
+}
+
+const (
+	regDX = 2 // at a function's entry: the closure that is called
+	regSP = 4
+	regBP = 5
+	regG  = 14 // R14, the goroutine
+)
+
+// certain tells if the memory is there whatever the program does: on the stack,
+// in the goroutine's descriptor, or a global variable.
+func (m *operand) certain() bool {
+	return m.index == noReg && (m.base == regSP || m.base == regBP || m.base == regG || m.ripAt > 0)
+}
+
+func isScratch(r byte) bool { return r == 12 || r == 13 || r == 15 }
+
+// addOperand adds what follows from the operand.
+func (in *inst) addOperand(d *decoder, op int, o opcode, m operand) {
+	if isScratch(m.reg) || isScratch(m.base) || isScratch(m.index) || !m.memory && isScratch(m.rm) || d.vector && d.v >= 12 {
+		in.props |= scratch
+	}
+	if m.memory {
+		if !o.noFault && !m.certain() {
+			in.props |= mayFault
+		}
+		if d.segment {
+			in.props |= threadLocal
+		}
+		// An EVEX displacement is scaled; its sign is not.
+		if m.base == regSP && m.disp < 0 && !o.noFault {
+			in.props |= belowSP
+		}
+	}
+	general := op < map0F || op >= map0F|0x40 && op <= map0F|0x4f || op >= map0F|0xa0 && op <= map0F|0xcf
+	compares := op >= 0x38 && op <= 0x3b || op == 0x84 || op == 0x85 || o.group == groupArith && m.group == 7
+	if general && !d.vector && !compares && (m.reg == regSP || !m.memory && m.rm == regSP) {
+		in.props |= movesSP
+	}
+}
+
+// immSize is the length of an immediate; it is negative for a branch with a
+// prefix that processors read differently.
+func (d *decoder) immSize(k immediate) int {
+	switch k {
+	case imm8:
+		return 1
+	case imm16:
+		return 2
+	case imm24:
+		return 3
+	case immAddr:
+		return 8
+	case immZ:
+		if d.opsize && !d.wide {
+			return 2
+		}
+		return 4
+	case immV:
+		switch {
+		case d.wide:
+			return 8
+		case d.opsize:
+			return 2
+		}
+		return 4
+	case rel8, rel32:
+		switch {
+		case d.opsize:
+			return -1
+		case k == rel8:
+			return 1
+		}
+		return 4
+	}
+	return 0
+}
+
+// refine completes an instruction whose opcode does not say everything. It
+// returns false if there is no such instruction.
+func (in *inst) refine(d *decoder, op int, o opcode, m operand, imm []byte) bool {
+	switch o.group {
+	case groupArith:
+		if m.group == 2 || m.group == 3 { // adc, sbb
+			in.reads = carry
+		}
+	case groupLEA:
+		return m.memory
+	case groupPop, groupMov:
+		return m.group == 0
+	case groupShift, groupShift1, groupShiftCL:
+		switch m.group {
+		case 0, 1: // rol, ror: not all flags
+		case 2, 3: // rcl, rcr
+			in.reads = carry
+		default: // a shift by 0 sets none
+			if o.group == groupShift1 || o.group == groupShift && imm[0]&0x1f != 0 {
+				in.kills = allFlags
+			}
+		}
+	case groupRet:
+		in.flow = flowRet
+	case groupTrap:
+		in.flow = flowTrap
+	case groupUnary:
+		switch m.group {
+		case 0, 1: // test: the only one with an immediate
+			n := 1
+			if op&1 != 0 {
+				n = d.immSize(immZ)
+			}
+			if d.i += n; d.i > len(d.p) {
+				return false
+			}
+			in.size = uint8(d.i)
+			in.kills = allFlags
+		case 3, 4, 5: // neg, mul, imul
+			in.kills = allFlags
+		case 6, 7: // div, idiv
+			in.props |= mayFault
+		}
+	case groupIncDec:
+		in.kills = allFlags &^ carry
+		return m.group <= 1
+	case groupFF:
+		switch m.group {
+		case 0, 1:
+			in.kills = allFlags &^ carry
+		case 2:
+			in.flow, in.props, in.kills = flowCallAny, in.props&^movable, allFlags
+		case 4:
+			in.flow, in.props = flowJumpAny, in.props&^movable
+		case 6:
+			in.props |= movesSP
+		case 3, 5, 7: // far calls and jumps
+			return false
+		}
+	case groupBits:
+		in.kills = carry
+		if m.memory {
+			in.props |= mayFault
+		}
+	case groupBitsImm:
+		in.kills = carry
+		return m.group >= 4
+	case groupPopcnt:
+		return d.f3
+	case groupRel:
+		in.flow = flowCond
+	case groupJump:
+		in.flow = flowJump
+	case groupCall:
+		in.flow = flowCall
+	}
+	return true
+}

@@ -1,0 +1,60 @@
+// Package patch plans and writes the changes to a program's machine code by which
+// the fast recorder sees every call of it. It computes on bytes only: putting the
+// changes into a process, and the code that records, are its callers'.
+//
+// A [Plan] is made from a program's file and holds for every run of it. [Plan.Emit]
+// turns it into bytes for one process, when it is known where the program and the
+// recorder lie there.
+//
+// # A hook
+//
+// Where a function is to be hooked, its first movable instructions (5 bytes or
+// more) give way to a jump. It leads to a stub, which calls the recorder, runs the
+// displaced instructions, and jumps back behind them:
+//
+//	function:              stub:
+//	  cmp rsp, [r14+16]      jbe morestack
+//	  jmp stub               mov r13d, ID
+//	  ...                    call recorder
+//	                         push rbp
+//	                         mov rbp, rsp
+//	                         jmp back
+//
+// What the recorder may use there is what the compiler's calling convention
+// leaves undefined at a function's entry: R12, R13, R15 and the flags. R14 is the
+// goroutine. Nothing has been pushed since the call, so that [rsp] is the return
+// address into the stub when the recorder is entered, and [rsp+8] the hooked
+// function's. The stack below RSP belongs to nobody (Go's amd64 code keeps nothing
+// there); [StackNeed] bytes of it are sure to be there.
+//
+// The kinds of hooks and their stubs:
+//
+//	Check, Frame, Leaf  mov r13d, ID; call Enter; displaced code; jmp back
+//	CallSites           mov r13d, ID; call Enter; jmp function
+//	Go                  mov r13d, ID|Inside; call Go; jmp runtime.newproc
+//	Block               push r12; push r13; push r15; mov r13d, ID|Inside; call Block;
+//	                    pop r15; pop r13; pop r12; displaced code; jmp back
+//
+// Some of the displaced code may run before the recorder is called.
+//
+// # What is never done
+//
+// A function is decoded from its first byte to its last, and left alone if there
+// is anything that is not understood. Displaced are whole instructions, none of
+// which but the first is a branch's target, also by way of a switch statement's
+// table. Calls are never displaced, so that every return address stays the
+// program's own and stack traces, the garbage collector and panics find what they
+// expect. Neither is anything displaced that may fault while a frame is set up:
+// the runtime does not know the stubs' addresses. In a function without a frame
+// it then finds the return address on top of the stack, and takes the fault for one
+// of the caller: a nil dereference panics and is recovered as always, only the
+// function's own line is not in the traceback ([Hook.MayFault]).
+//
+// A thread that is interrupted in a stub is at an unknown address, where the
+// runtime does not preempt it. At any other address of the program all registers
+// and the stack are what they were in the original code at that address. For that
+// reason no jump is put into the padding between functions, though it is tempting
+// for functions whose first movable instructions have two bytes: the runtime's
+// tables do not cover the padding, and a profiling or preemption signal that hits
+// a thread there ends the program.
+package patch

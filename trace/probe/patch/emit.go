@@ -1,0 +1,201 @@
+package patch
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Entries are the run-time addresses of the recorder's entry points.
+type Entries struct {
+	Enter uint64 // of Check, Frame, Leaf and CallSites
+	Go    uint64
+	Block uint64
+}
+
+// Patch is bytes to be written over the program's code.
+type Patch struct {
+	Addr uint64 // at run time
+	Old  []byte // what is there: if it is anything else the program is not the one that was planned for
+	New  []byte
+}
+
+// Inside is the bit in R13D that tells hooks which are not entries.
+const Inside = 1 << 30
+
+// Emit writes the plan's stubs, which are to lie at base, and what is to be
+// changed in the program's code, by address. Slide is how far the program was
+// loaded from its link-time addresses. It fails when something is too far away
+// for a jump: code, stubs and recorder must lie within 2 GiB.
+func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patch, err error) {
+	em := &emitter{base: base, slide: slide, at: make([]uint64, len(p.Hooks)), led: map[uint64]uint64{}}
+	em.out = make([]byte, 0, 64*len(p.Hooks))
+	// The stubs that others lead to come first.
+	for i := range p.Hooks {
+		if h := &p.Hooks[i]; h.Kind == CallSites {
+			em.stub(i, h, e)
+			em.led[h.callee+slide] = em.at[i]
+		}
+	}
+	for i := range p.Hooks {
+		if h := &p.Hooks[i]; h.Kind != CallSites {
+			em.stub(i, h, e)
+		}
+	}
+	for i := range p.Hooks {
+		switch h := &p.Hooks[i]; h.Kind {
+		case CallSites:
+			for k, s := range h.Sites {
+				em.redirect(s+slide, h.code[k], h.callee+slide, em.at[i])
+			}
+		case Go:
+			em.redirect(h.At+slide, h.code[0], h.callee+slide, em.at[i])
+		default:
+			old := h.code
+			for len(old) < jumpSize {
+				old = append(old[:len(old):len(old)], int3)
+			}
+			em.patch(h.At+slide, old[:jumpSize], 0xe9, em.at[i])
+		}
+	}
+	if em.err != nil {
+		return nil, nil, em.err
+	}
+	slices.SortFunc(em.patches, func(a, b Patch) int { return cmp.Compare(a.Addr, b.Addr) })
+	return em.out, em.patches, nil
+}
+
+// An emitter writes stubs.
+type emitter struct {
+	base, slide uint64
+	out         []byte
+	at          []uint64          // the stubs' addresses, by hook
+	led         map[uint64]uint64 // from a function's entry to the stub through which its calls are led
+	patches     []Patch
+	err         error
+}
+
+func (em *emitter) here() uint64 { return em.base + uint64(len(em.out)) }
+
+func (em *emitter) bytes(b ...byte) { em.out = append(em.out, b...) }
+
+// rel32 adds the distance of an address from the byte after the next four.
+func (em *emitter) rel32(to uint64) {
+	em.out = le.AppendUint32(em.out, em.distance(em.here()+4, to))
+}
+
+func (em *emitter) distance(from, to uint64) uint32 {
+	d := int64(to - from)
+	if d != int64(int32(d)) && em.err == nil {
+		em.err = fmt.Errorf("code at %#x and %#x is too far apart for a jump: the stubs must be mapped nearer to the program's text", from, to)
+	}
+	return uint32(d)
+}
+
+const stubAlign = 16
+
+// stub writes the stub of hook i.
+func (em *emitter) stub(i int, h *Hook, e Entries) {
+	for len(em.out)%stubAlign != 0 {
+		em.bytes(int3)
+	}
+	em.at[i] = em.here()
+	id := uint32(i + 1)
+	if id >= Inside && em.err == nil {
+		em.err = fmt.Errorf("%d hooks are too many", id)
+	}
+	if uint64(len(em.out)) > math.MaxInt32 && em.err == nil {
+		em.err = fmt.Errorf("the stubs of %d hooks are too long", id)
+	}
+	call := func(id uint32, entry uint64) {
+		em.bytes(0x41, 0xbd) // mov r13d, id
+		em.out = le.AppendUint32(em.out, id)
+		em.bytes(0xe8)
+		em.rel32(entry)
+	}
+	switch h.Kind {
+	case CallSites:
+		call(id, e.Enter)
+		em.bytes(0xe9)
+		em.rel32(h.callee + em.slide)
+		return
+	case Go:
+		call(id|Inside, e.Go)
+		em.bytes(0xe9)
+		em.rel32(h.callee + em.slide)
+		return
+	}
+	em.displace(h, 0, h.before)
+	if h.Kind == Block {
+		em.bytes(0x41, 0x54, 0x41, 0x55, 0x41, 0x57) // push r12, r13, r15
+		call(id|Inside, e.Block)
+		em.bytes(0x41, 0x5f, 0x41, 0x5d, 0x41, 0x5c) // pop r15, r13, r12
+	} else {
+		call(id, e.Enter)
+	}
+	falls := false
+	if h.ahead > 0 {
+		em.displace(h, h.ahead, len(h.code))
+		falls = em.displace(h, 0, h.ahead)
+	} else {
+		falls = em.displace(h, h.before, len(h.code))
+	}
+	if falls {
+		em.bytes(0xe9)
+		em.rel32(h.At + em.slide + uint64(len(h.code)))
+	}
+}
+
+// displace writes the displaced instructions from..to, so that they do here what
+// they did there. It tells if control may reach what comes after them.
+func (em *emitter) displace(h *Hook, from, to int) (falls bool) {
+	falls = true
+	for from < to {
+		in, ok := decode(h.code, uint32(from))
+		if !ok || !in.is(movable) || int(in.end()) > to {
+			if em.err == nil {
+				em.err = fmt.Errorf("the plan is damaged: no instructions at %#x", h.At)
+			}
+			return false
+		}
+		raw := h.code[from:in.end()]
+		target := h.At + em.slide + uint64(in.target)
+		switch in.flow {
+		case flowCond:
+			em.bytes(0x0f, 0x80|raw[in.relAt-1]&15)
+			em.rel32(target)
+		case flowJump:
+			if stub, ok := em.led[target]; ok {
+				target = stub
+			}
+			em.bytes(0xe9)
+			em.rel32(target)
+		default:
+			start := len(em.out)
+			end := em.here() + uint64(len(raw))
+			em.bytes(raw...)
+			if in.relAt > 0 {
+				le.PutUint32(em.out[start+int(in.relAt):], em.distance(end, target))
+			}
+		}
+		falls = in.flow.falls()
+		from = int(in.end())
+	}
+	return falls
+}
+
+// redirect leads a call or jump to callee through a stub.
+func (em *emitter) redirect(addr uint64, op byte, callee, stub uint64) {
+	em.patch(addr, le.AppendUint32([]byte{op}, em.distance(addr+jumpSize, callee)), op, stub)
+}
+
+func (em *emitter) patch(addr uint64, old []byte, op byte, stub uint64) {
+	em.patches = append(em.patches, Patch{addr, old, le.AppendUint32([]byte{op}, em.distance(addr+jumpSize, stub))})
+}
+
+// StackNeed is how many bytes of stack below the stack pointer at a hook the
+// stub and the recorder may use. A function without a stack check may be entered
+// with little more than 800 bytes left, less what the functions without checks
+// that called it have taken; those that are hooked take a few hundred at most.
+const StackNeed = 256

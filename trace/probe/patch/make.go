@@ -1,0 +1,166 @@
+package patch
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"tracerag/trace/binary"
+)
+
+// Make plans the hooks for the functions of the packages that record chooses. It
+// calls record from one goroutine. The result depends on its arguments only.
+func Make(f *binary.File, record func(pkg string) bool, o Options) (*Plan, error) {
+	if f.GOARCH != "amd64" {
+		return nil, fmt.Errorf("%s: is a program for %s: only those for amd64 can be changed in memory", f.Path, f.GOARCH)
+	}
+	code, err := f.Code()
+	if err != nil {
+		return nil, err
+	}
+	m := &maker{f: f, code: code, o: o, newproc: newproc(f)}
+	return m.plan(record), nil
+}
+
+// A maker makes one plan.
+type maker struct {
+	f       *binary.File
+	code    *binary.Code
+	o       Options
+	newproc uint64
+	records map[string]bool // by package
+}
+
+// A worker is what one of several goroutines works with.
+type worker struct {
+	body body
+}
+
+// parallel calls do for each i below n, from as many goroutines as may run.
+func (m *maker) parallel(n int, do func(w *worker, i int)) {
+	const chunk = 64
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			var w worker
+			for {
+				to := int(next.Add(chunk))
+				if to-chunk >= n {
+					return
+				}
+				for i := to - chunk; i < min(to, n); i++ {
+					do(&w, i)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A result is what is planned for one function.
+type result struct {
+	entry  Hook   // Kind is 0 if there is none
+	why    string // there is none
+	inside []Hook // Go and Block, by address
+	missed []Missed
+}
+
+func (m *maker) plan(record func(pkg string) bool) *Plan {
+	m.records = map[string]bool{}
+	var fns []int
+	for i := range m.f.Funcs {
+		fn := &m.f.Funcs[i]
+		if fn.Package == "" || fn.Entry == fn.End {
+			continue
+		}
+		r, ok := m.records[fn.Package]
+		if !ok {
+			r = record(fn.Package)
+			m.records[fn.Package] = r
+		}
+		if r {
+			fns = append(fns, i)
+		}
+	}
+	results := make([]result, len(fns))
+	m.parallel(len(fns), func(w *worker, i int) { results[i] = m.function(w, fns[i]) })
+
+	// Functions that cannot be changed: their calls, perhaps.
+	var changed spans
+	var want []*wanted
+	byFunc := map[int]*wanted{}
+	for i := range results {
+		r := &results[i]
+		for _, h := range append(r.inside, r.entry) {
+			if h.Kind != 0 {
+				changed = append(changed, span{h.At, h.At + uint64(max(len(h.code), jumpSize))})
+			}
+		}
+		if fn := &m.f.Funcs[fns[i]]; r.entry.Kind == 0 && refuse(fn) == "" {
+			w := &wanted{fn: fns[i], entry: fn.Entry}
+			want = append(want, w)
+			byFunc[fns[i]] = w
+		}
+	}
+	changed.sort()
+	m.callSites(want, changed.overlaps)
+
+	p := &Plan{}
+	for i := range results {
+		r := &results[i]
+		if w := byFunc[fns[i]]; w != nil {
+			if len(w.sites) > 0 {
+				r.entry = Hook{Kind: CallSites, Func: w.fn, Sites: w.sites, Partial: w.partial, code: w.code, callee: w.entry}
+			} else if r.why == whyAssembly {
+				r.why = "assembly that is not called directly"
+			}
+		}
+		if r.entry.Kind != 0 {
+			p.Hooks = append(p.Hooks, r.entry)
+		} else {
+			p.Unhooked = append(p.Unhooked, Unhooked{fns[i], r.why})
+		}
+		p.Hooks = append(p.Hooks, r.inside...)
+		p.Missed = append(p.Missed, r.missed...)
+	}
+	return p
+}
+
+// function plans the hooks in one function.
+func (m *maker) function(w *worker, i int) (r result) {
+	fn := &m.f.Funcs[i]
+	if r.why = refuse(fn); r.why != "" {
+		return r
+	}
+	if fn.Asm {
+		r.why = whyAssembly
+		return r
+	}
+	b := &w.body
+	code := m.code.Bytes(fn.Entry, fn.End-fn.Entry)
+	if r.why = b.disassemble(fn.Entry, code, m.word); r.why != "" {
+		return r
+	}
+	if r.why = b.unsafe(); r.why != "" {
+		return r
+	}
+	if m.newproc != 0 {
+		r.inside = b.goHooks(i, m.newproc)
+	}
+	r.entry, r.why = b.entryHook()
+	r.entry.Func = i
+	r.entry.code = bytes.Clone(r.entry.code)
+	return r
+}
+
+// word reads an address in the program's data.
+func (m *maker) word(addr uint64) (uint64, bool) {
+	p := m.code.Bytes(addr, 8)
+	if p == nil {
+		return 0, false
+	}
+	return le.Uint64(p), true
+}

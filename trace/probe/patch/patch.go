@@ -1,0 +1,96 @@
+package patch
+
+// Kind is the way in which a hook is put into the code.
+type Kind uint8
+
+const (
+	// Check: a function that begins with a stack check. The jump to the stub
+	// stands where the check branches to the code that calls runtime.morestack,
+	// and the stub makes that branch first: a function that is started again on
+	// a larger stack is counted once.
+	Check Kind = iota + 1
+	// Frame: a function that sets up its frame without a check (go:nosplit).
+	Frame
+	// Leaf: a function without a frame.
+	Leaf
+	// CallSites: a function that cannot be changed itself. The direct calls of
+	// it are led through the stub.
+	CallSites
+	// Go: a go statement: its call of runtime.newproc is led through the stub.
+	Go
+	// Block: a basic block that runs when an inlined body begins.
+	Block
+)
+
+var kindNames = [...]string{"", "check", "frame", "leaf", "callsites", "go", "block"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// Entry tells if a hook of this kind says that its function is entered.
+func (k Kind) Entry() bool { return k >= Check && k <= CallSites }
+
+// Hook is one place where the recorder is called. Its ID is its index in
+// Plan.Hooks and one.
+type Hook struct {
+	Kind Kind
+	// Func is the index in binary.File.Funcs of the function that is entered;
+	// of Go and Block, of the one that has the code.
+	Func int
+	// Begins are the inlined calls that begin where the hook is, as indices in
+	// what binary.File.Inlined returns for Func, callers before callees: of
+	// Block those of the block, of an entry hook those that begin whenever the
+	// function is entered.
+	Begins []int
+	// Approximate is set if the number of Begins may differ a little from the
+	// number of times that the recorder is called.
+	Approximate bool
+	// Partial is set if calls may be missed, because the function's address is
+	// taken or because code that is left alone calls it. Only CallSites.
+	Partial bool
+	// MayFault is set if the stub runs an instruction of the function that may
+	// dereference a nil pointer. The panic is the ordinary one, but the
+	// traceback begins with the caller. Only Leaf and Frame.
+	MayFault bool
+
+	// At is the link-time address of the changed code: of the displaced
+	// instructions, or, of Go, of the call. CallSites has Sites.
+	At uint64
+	// Sites are the link-time addresses of the calls and jumps that are led
+	// through the stub. Only CallSites.
+	Sites []uint64
+
+	code   []byte // the displaced instructions; of CallSites the first byte of the code at each site, of Go that at At
+	before int    // bytes of the displaced instructions that run before the recorder is called
+	ahead  int    // offset of the displaced instruction that runs before the others, 0: none
+	callee uint64 // of CallSites and Go: entry of the function that is called
+}
+
+// Unhooked is a function of a recorded package without a hook.
+type Unhooked struct {
+	Func int    // index in binary.File.Funcs
+	Why  string // a short reason for users: "assembly, and not called directly"
+}
+
+// Missed is an inlined call of a recorded package without a hook.
+type Missed struct {
+	Func int    // the host: index in binary.File.Funcs
+	Call int    // index in what binary.File.Inlined returns for the host
+	Why  string // a short reason
+}
+
+// Plan is what is to be changed in a program so that the recorder sees its calls.
+type Plan struct {
+	Hooks    []Hook
+	Unhooked []Unhooked // by Func
+	Missed   []Missed   // by Func and Call
+}
+
+// Options say what to hook.
+type Options struct {
+	Inlined bool // inlined calls, too
+}
