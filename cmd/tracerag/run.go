@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/breakpoint"
+	"tracerag/trace/gocmd"
 	"tracerag/trace/store"
 	"tracerag/trace/target"
 )
@@ -29,12 +32,21 @@ rebuild, and runs slower: a call costs 0.1 to 1 ms until its function is let go.
   tracerag run -- ./app --csv data.csv
   tracerag run --baseline=--version -- ./app --csv data.csv    without what every start does
   tracerag run -q "which function draws the border?" -- ./app --csv data.csv
+  tracerag run -- go run ./cmd/app --csv data.csv
+  tracerag run -- go test -run Border ./table
+  tracerag run -- ./cmd/app --csv data.csv                     a package; exits as its program does
+
+The last three are built without inlining outside the standard library (-gcflags,
+added to yours), so that every call in the source is counted. The go command builds
+and runs them as ever and the exit code is its own: go run's is 1 when the program
+fails. go test makes a trace for each package that it tests.
 
 Patterns of --include and --exclude are the go command's: ./..., github.com/x/...,
 std, all, main. By default everything outside the standard library is recorded.
 
-Exit code: the program's own, 128 and the number of the signal that ended it; 125
-tracerag failed, 126 the program cannot be run or recorded, 127 it is not there.`
+Exit code: the program's or the go command's own, 128 and the number of the signal
+that ended it; 125 tracerag failed, 126 the program cannot be built, run or
+recorded, 127 it is not there.`
 
 // runFlags are those of a recording.
 type runFlags struct {
@@ -43,6 +55,10 @@ type runFlags struct {
 	maxHits          int
 	maxStops         int
 	noInlined        bool
+
+	// Set when the go command has built the program and starts it for us.
+	dir            string   // the program's working directory
+	typed, program []string // what was typed, and the part of it that stands for the program
 }
 
 func (r *runFlags) add(f *pflag.FlagSet) {
@@ -63,6 +79,7 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	var m modelFlags
 	a.section(f, "Recording")
 	r.add(f)
+	inner := innerFlag(f)
 	a.section(f, "The answer")
 	question := f.StringP("ask", "q", "", "go straight on to the answer to this `QUESTION`")
 	toClipboard := f.Bool("copy", false, "with -q and without a model: copy the prompt to the clipboard")
@@ -78,6 +95,9 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	if f.NArg() == 0 {
 		return a.usage(c, "no program: tracerag run -- ./app --csv data.csv")
 	}
+	if *inner != "" {
+		return a.runInner(ctx, f, *inner, &r)
+	}
 	if r.maxHits < 1 || r.maxStops < 1 {
 		return a.usage(c, "--max-hits and --max-stops are 1 at least")
 	}
@@ -89,13 +109,24 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 		a.fail(err)
 		return exitRunFailed
 	}
+	finish := func(rec *recording) error {
+		return a.finish(ctx, s, rec, &t, &p, &m, *question, *toClipboard)
+	}
+	g, err := gocmd.Find(ctx, f.Args(), a.cwd)
+	if err != nil {
+		a.fail(err)
+		return exitRunCannot
+	}
+	if g != nil {
+		return a.runGo(ctx, s, g, f.Args(), args[:len(args)-f.NArg()], &r, *question, finish)
+	}
 	rec, err := a.record(ctx, s, f.Args(), &r)
 	if err != nil {
 		a.fail(err)
 		return recordCode(f.Arg(0), err)
 	}
 	code := rec.trace.Exit.Code
-	if err := a.finish(ctx, s, rec, &t, &p, &m, *question, *toClipboard); err != nil {
+	if err := finish(rec); err != nil {
 		a.fail(err)
 		if code == 0 {
 			return exitRunFailed
@@ -124,7 +155,7 @@ func recordCode(program string, err error) int {
 	}
 	// What looking it up says, since any file may be missing in err.
 	_, err = exec.LookPath(program)
-	if !cannot.source && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound)) {
+	if !cannot.present && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound)) {
 		return exitRunNotFound
 	}
 	return exitRunCannot
@@ -133,17 +164,19 @@ func recordCode(program string, err error) int {
 // cannotRun marks an error as the program's without changing its text.
 type cannotRun struct {
 	error
-	source bool // it is the source of a program
+	present bool // it is there, but is no program
 }
 
 func (e cannotRun) Unwrap() error { return e.error }
 
-// findTarget finds the program. A package or a file of Go's, which the go command
-// would run, gets the answer that it needs.
+// findTarget finds the program. What the go command would build has been taken
+// before.
 func (a *app) findTarget(args []string, r *runFlags) (*target.Target, error) {
 	name := args[0]
-	if name == "." || name == ".." || strings.HasSuffix(name, ".go") {
-		return nil, cannotRun{fmt.Errorf("%s is Go source, not a program: build it first\ngo build -o app %[1]s\ntracerag run -- ./app", quote(name)), true}
+	if name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			return nil, cannotRun{fmt.Errorf("%s is a directory without Go files", quote(name)), true}
+		}
 	}
 	t, err := target.Find(args, a.cwd, r.include, r.exclude)
 	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, `/\`) {
@@ -167,6 +200,9 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 	if err != nil {
 		return nil, err
 	}
+	if r.dir != "" {
+		tgt.Dir = r.dir
+	}
 	baseline, err := a.baseline(ctx, s, tgt, r)
 	if err != nil {
 		return nil, err
@@ -176,6 +212,9 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 		return nil, cannotRun{error: err}
 	}
 	tr.Baseline = baseline
+	if r.typed != nil {
+		tr.Command = r.typed
+	}
 	e, err := s.Save(tr)
 	if err != nil {
 		return nil, err
@@ -215,11 +254,16 @@ func (a *app) baseline(ctx context.Context, s *store.Store, tgt *target.Target, 
 	base := *tgt
 	base.Args = append([]string{tgt.Args[0]}, words...)
 	base.Silent = true
-	a.note("baseline: running %s", commandLine(base.Args))
+	command := base.Args
+	if r.program != nil {
+		command = slices.Concat(r.program, words)
+	}
+	a.note("baseline: running %s", commandLine(command))
 	tr, err := a.recordOne(ctx, &base, r)
 	if err != nil {
 		return "", fmt.Errorf("--baseline: %w", err)
 	}
+	tr.Command = command
 	if e, err = baselines(s).Save(tr); err != nil {
 		return "", fmt.Errorf("--baseline: %w", err)
 	}

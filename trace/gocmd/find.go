@@ -12,7 +12,7 @@ import (
 // Find is [Parse] for a command line typed in dir that may also begin with a
 // package instead of a program:
 //
-//   - a directory with Go files (./cmd/app, cmd/app, .),
+//   - a directory with Go files (./cmd/app, cmd/app, .), or a Go file,
 //   - when there is no such program, an import path (example.com/app/cmd/x) of a
 //     package main that the module in dir knows, or a package at a version
 //     (example.com/x@latest).
@@ -48,6 +48,9 @@ func packageOf(ctx context.Context, name, dir string) string {
 		}
 	}
 	if info, err := os.Stat(path); err == nil {
+		if !info.IsDir() && strings.HasSuffix(name, ".go") {
+			return name
+		}
 		if !info.IsDir() || !hasGoFiles(path) {
 			return ""
 		}

@@ -216,6 +216,8 @@ func TestFind(t *testing.T) {
 		"./empty":                           "",
 		"./tests":                           "",
 		"./none":                            "",
+		"cmd/app/main.go":                   "cmd/app/main.go",
+		"cmd/app/none.go":                   "",
 		"program":                           "",
 		"sh":                                "",
 		"nosuchprogram":                     "",

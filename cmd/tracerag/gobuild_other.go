@@ -1,0 +1,23 @@
+//go:build !unix
+
+package main
+
+import (
+	"os"
+	"os/signal"
+
+	"tracerag/trace"
+)
+
+// relaySignals leaves the interrupt key to the others: the console tells every
+// process of it.
+func relaySignals(func() []int) (stop func()) {
+	sigs := make(chan os.Signal, 1)
+	signal.Notify(sigs, os.Interrupt)
+	return func() { signal.Stop(sigs) }
+}
+
+func signalCode(*os.ProcessState) int { return exitRunFailed }
+
+// endLike does nothing: no signal ends a process here.
+func endLike(trace.Exit) {}
