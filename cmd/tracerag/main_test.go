@@ -29,9 +29,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"tracerag": main})
-}
+// testCommands are programs that this test binary can be, by their names.
+var testCommands = map[string]func(){"tracerag": main}
+
+func TestMain(m *testing.M) { testscript.Main(m, testCommands) }
 
 // commandPath is where the command is, for tests that run it as a process of its
 // own: testscript.Main puts it in PATH.
