@@ -1,32 +1,15 @@
 package breakpoint
 
 import (
-	"flag"
 	"maps"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"tracerag/fixtures"
 	"tracerag/trace"
+	"tracerag/trace/recordtest"
 )
-
-var update = flag.Bool("update", false, "write the golden trees in testdata")
-
-// instance is the part of a linker name by which the copies of a generic
-// function differ; the fixtures' tables write [...].
-var instance = regexp.MustCompile(`\[[^\]]*(\[[^\]]*\][^\]]*)*\]`)
-
-func generic(counts map[string]int64) map[string]int64 {
-	out := map[string]int64{}
-	for fn, n := range counts {
-		out[instance.ReplaceAllString(fn, "[...]")] += n
-	}
-	return out
-}
 
 // TestCounts records the fixtures whole, or with a limit where they call too
 // often, and holds every count against the fixture's own table. A count that
@@ -71,7 +54,7 @@ func TestCounts(t *testing.T) {
 			if slices.Contains(p.flags, "-race") {
 				needRace(t)
 			}
-			how := recordingTest{job: job{Args: []string{fixtures.Build(t, p.name, p.flags...)}, MaxHits: p.maxHits}, Env: p.env}
+			how := recordingTest{Job: job{Args: []string{fixtures.Build(t, p.name, p.flags...)}, MaxHits: p.maxHits}, Env: p.env}
 			plain := untraced(t, how)
 			r := record(t, how)
 			if r.Code != plain.Code || r.Stdout != plain.Stdout || r.Stderr != plain.Stderr {
@@ -79,7 +62,7 @@ func TestCounts(t *testing.T) {
 					r.Code, plain.Code, r.Stdout, plain.Stdout, r.Stderr, plain.Stderr)
 			}
 			want, inlined := fixtures.Want(t, p.name), fixtures.Inlined(t, p.name)
-			got, floor := generic(counts(r.Trace)), floors(r.Trace)
+			got, floor := recordtest.Generic(counts(r.Trace)), floors(r.Trace)
 			for _, fn := range slices.Sorted(maps.Keys(want)) {
 				switch n := got[fn]; {
 				case n == want[fn]:
@@ -106,7 +89,7 @@ func TestCounts(t *testing.T) {
 // withInstance is the name in floors of an instance of a generic function.
 func withInstance(fn string, floors map[string]bool) string {
 	for f := range floors {
-		if instance.ReplaceAllString(f, "[...]") == fn {
+		if recordtest.Instance.ReplaceAllString(f, "[...]") == fn {
 			return f
 		}
 	}
@@ -117,25 +100,25 @@ func withInstance(fn string, floors map[string]bool) string {
 // that left no instruction are missing: main.other adds constants, and the body
 // of x2 became part of an addition.
 func TestInlined(t *testing.T) {
-	r := record(t, recordingTest{job: job{Args: []string{fixtures.Build(t, "inlining")}, MaxHits: unlimited}})
+	r := record(t, recordingTest{Job: job{Args: []string{fixtures.Build(t, "inlining")}, MaxHits: unlimited}})
 	want := fixtures.Inlined(t, "inlining")
 	want["main.add"] -= 3
 	want["main.point.x2"] = 0
-	got := generic(counts(r.Trace))
+	got := recordtest.Generic(counts(r.Trace))
 	for fn, n := range want {
 		if got[fn] != n {
 			t.Errorf("%s: %d calls, want %d", fn, got[fn], n)
 		}
 	}
 	for i := range r.Trace.Nodes {
-		n, name := &r.Trace.Nodes[i], generic(map[string]int64{r.Trace.Func(trace.NodeID(i)).Name: 1})
+		n, name := &r.Trace.Nodes[i], recordtest.Generic(map[string]int64{r.Trace.Func(trace.NodeID(i)).Name: 1})
 		for fn := range name {
 			if _, is := want[fn]; is != n.Marks.Has(trace.Inlined) || is != n.Marks.Has(trace.Approximate) {
 				t.Errorf("%s: marks %b, inlined is %v", fn, n.Marks, is)
 			}
 		}
 	}
-	without := record(t, recordingTest{job: job{Args: []string{fixtures.Build(t, "inlining")}, MaxHits: unlimited, NoInlined: true}})
+	without := record(t, recordingTest{Job: job{Args: []string{fixtures.Build(t, "inlining")}, MaxHits: unlimited, NoInlined: true}})
 	if got := counts(without.Trace); got["main.add"] != 0 || got["main.keep"] != 33 {
 		t.Errorf("without inlined calls: main.add %d, main.keep %d; want 0 and 33", got["main.add"], got["main.keep"])
 	}
@@ -153,7 +136,7 @@ func TestTree(t *testing.T) {
 			if name == "deepstack" {
 				maxHits = 3
 			}
-			r := record(t, recordingTest{job: job{Args: []string{fixtures.Build(t, name)}, MaxHits: maxHits}})
+			r := record(t, recordingTest{Job: job{Args: []string{fixtures.Build(t, name)}, MaxHits: maxHits}})
 			golden(t, name, tree(r.Trace))
 		})
 	}
@@ -175,7 +158,7 @@ func TestGoroutineRoots(t *testing.T) {
 	}
 	// Without DWARF the goroutine is found through a register and a table.
 	for _, flags := range [][]string{nil, {"-ldflags=-s -w"}} {
-		r := record(t, recordingTest{job: job{Args: []string{fixtures.Build(t, "goroutines", flags...)}, MaxHits: unlimited}})
+		r := record(t, recordingTest{Job: job{Args: []string{fixtures.Build(t, "goroutines", flags...)}, MaxHits: unlimited}})
 		var got []string
 		for line := range strings.Lines(tree(r.Trace)) {
 			if strings.HasPrefix(line, "[") {
@@ -189,23 +172,5 @@ func TestGoroutineRoots(t *testing.T) {
 		if r.Trace.Goroutines != 25 {
 			t.Errorf("%v: %d goroutines, want 25", flags, r.Trace.Goroutines)
 		}
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".tree")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("the tree is\n%s\nwant (%s)\n%s", got, path, want)
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/trace"
+	"tracerag/trace/recordtest"
 )
 
 // hazards is the program in testdata/hazards.
@@ -69,7 +70,7 @@ func TestEnds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.how, func(t *testing.T) {
-			how := recordingTest{job: job{Args: []string{fixtures.Build(t, "exits"), "-how=" + tt.how}}}
+			how := recordingTest{Job: job{Args: []string{fixtures.Build(t, "exits"), "-how=" + tt.how}}}
 			plain, r := untraced(t, how), record(t, how)
 			if r.Trace.Exit != tt.exit || r.Code != plain.Code {
 				t.Errorf("ended with %v, exit code %d; want %v and %d", r.Trace.Exit, r.Code, tt.exit, plain.Code)
@@ -110,7 +111,7 @@ func TestHazards(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.what, func(t *testing.T) {
-			how := recordingTest{job: job{Args: []string{hazard(t), tt.what}, MaxHits: 200}}
+			how := recordingTest{Job: job{Args: []string{hazard(t), tt.what}, MaxHits: 200}}
 			plain, r := untraced(t, how), record(t, how)
 			if r.Trace.Exit != tt.exit || r.Code != plain.Code {
 				t.Errorf("ended with %v, exit code %d; want %v and %d", r.Trace.Exit, r.Code, tt.exit, plain.Code)
@@ -128,7 +129,7 @@ func TestHazards(t *testing.T) {
 // TestOwnBreakpoint has the one signal that does not reach a program under a
 // debugger: it goes on behind its own breakpoint, where it would have died.
 func TestOwnBreakpoint(t *testing.T) {
-	r := record(t, recordingTest{job: job{Args: []string{hazard(t), "breakpoint"}}})
+	r := record(t, recordingTest{Job: job{Args: []string{hazard(t), "breakpoint"}}})
 	if r.Code != 0 || r.Stdout != "breakpoint 1\n" || counts(r.Trace)["main.step"] != 1 {
 		t.Errorf("exit code %d, stdout %q\n%s", r.Code, r.Stdout, tree(r.Trace))
 	}
@@ -144,7 +145,7 @@ func TestStreams(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run := func(f func(*testing.T, recordingTest) result) result {
-				return f(t, recordingTest{job: job{Args: []string{fixtures.Build(t, "stdio"), "an argument"}}, Stdin: strings.NewReader(tt.input)})
+				return f(t, recordingTest{Job: job{Args: []string{fixtures.Build(t, "stdio"), "an argument"}}, Stdin: strings.NewReader(tt.input)})
 			}
 			plain, r := run(untraced), run(record)
 			if r.Stdout != plain.Stdout || r.Stderr != plain.Stderr || r.Code != plain.Code {
@@ -153,7 +154,7 @@ func TestStreams(t *testing.T) {
 		})
 	}
 	t.Run("silent", func(t *testing.T) {
-		r := record(t, recordingTest{job: job{Args: []string{fixtures.Build(t, "stdio")}, Silent: true}, Stdin: strings.NewReader("one\n")})
+		r := record(t, recordingTest{Job: job{Args: []string{fixtures.Build(t, "stdio")}, Silent: true}, Stdin: strings.NewReader("one\n")})
 		if r.Stdout != "" || r.Stderr != "" {
 			t.Errorf("a silent run wrote %q and %q", r.Stdout, r.Stderr)
 		}
@@ -165,7 +166,7 @@ func TestStreams(t *testing.T) {
 
 // TestClosedPipe is "program | head -1": the program must end by SIGPIPE.
 func TestClosedPipe(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), recordtest.Patience)
 	defer cancel()
 	cmd, out := command(t, ctx, job{Args: []string{fixtures.Build(t, "stdio"), "-endless"}})
 	stdout, err := cmd.StdoutPipe()
@@ -250,7 +251,7 @@ func zombie(pid int) bool {
 // and returns the recorder's process and a function that waits for the trace.
 func waiting(t *testing.T) (pid int, wait func() *trace.Trace) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), recordtest.Patience)
 	t.Cleanup(cancel)
 	cmd, out := command(t, ctx, job{Args: []string{fixtures.Build(t, "stdio"), "-wait"}})
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

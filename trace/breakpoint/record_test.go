@@ -1,269 +1,49 @@
 package breakpoint
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"tracerag/trace"
+	"tracerag/trace/recordtest"
 	"tracerag/trace/target"
 )
 
-// Every recording of these tests is made by a process of its own, which is this
-// test binary again: delve waits for any child of its process, among them those
-// of other tests; the recorder pins its process to a processor; and the streams,
-// the terminal and the signals are a process's, too.
-
-// job is what such a process is to record.
-type job struct {
-	Args             []string
-	Dir              string
-	Include, Exclude []string
-	MaxHits          int
-	MaxStops         int
-	NoInlined        bool
-	Silent           bool
-	Out              string // file for the trace, as JSON
-}
-
-const jobVariable = "TRACERAG_TEST_RECORD"
-
 func TestMain(m *testing.M) {
-	if text := os.Getenv(jobVariable); text != "" {
-		os.Unsetenv(jobVariable) // the target's environment is to be the test's
-		code, err := recordJob(text)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "recorder:", err)
-			code = 125
+	recordtest.Main(m, func(ctx context.Context, t *target.Target, j recordtest.Job) (*trace.Trace, error) {
+		if j.MaxStops == 0 {
+			j.MaxStops = unlimited
 		}
-		os.Exit(code)
-	}
-	os.Exit(m.Run())
-}
-
-// recordJob records, writes the trace, and returns the code that the recorder's
-// process is to end with: the target's, 128 and the signal's number if one ended it.
-func recordJob(text string) (code int, err error) {
-	var j job
-	if err := json.Unmarshal([]byte(text), &j); err != nil {
-		return 0, err
-	}
-	t, err := target.Find(j.Args, j.Dir, j.Include, j.Exclude)
-	if err != nil {
-		return 0, err
-	}
-	t.Silent = j.Silent
-	tr, err := Record(context.Background(), t, Options{
-		MaxHits: j.MaxHits, MaxStops: j.MaxStops, NoInlined: j.NoInlined,
-		Warn: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "warning: "+format+"\n", args...) },
+		return Record(ctx, t, Options{
+			MaxHits: j.MaxHits, MaxStops: j.MaxStops, NoInlined: j.NoInlined,
+			Warn: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "warning: "+format+"\n", args...) },
+		})
 	})
-	if err != nil {
-		return 0, err
-	}
-	data, err := json.Marshal(tr)
-	if err != nil {
-		return 0, err
-	}
-	return tr.Exit.Code, os.WriteFile(j.Out, data, 0o666)
 }
 
 // unlimited is a number of stops that no test comes near.
 const unlimited = 1 << 40
 
-// recording is how a test's target is run.
-type recordingTest struct {
-	job
-	Stdin   io.Reader
-	Env     []string      // in addition to ours
-	Started func(pid int) // called with the recorder's process, not the target's
-}
+type (
+	job           = recordtest.Job
+	recordingTest = recordtest.Run
+	result        = recordtest.Result
+)
 
-// result is what came of a recording.
-type result struct {
-	Trace          *trace.Trace
-	Stdout, Stderr string
-	Code           int // exit code of the recorder's process
-}
+var (
+	record    = recordtest.Record
+	command   = recordtest.Command
+	readTrace = recordtest.ReadTrace
+	untraced  = recordtest.Untraced
+	counts    = recordtest.Counts
+	floors    = recordtest.Floors
+	tree      = recordtest.Tree
+)
 
-// patience is how long a recording may take before it counts as hanging.
-const patience = 90 * time.Second
-
-// record runs a target under the recorder and requires a well-formed trace.
-func record(t *testing.T, how recordingTest) result {
+func golden(t *testing.T, name, got string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	cmd, out := command(t, ctx, how.job)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = how.Stdin, &stdout, &stderr
-	cmd.Env = append(cmd.Env, how.Env...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if how.Started != nil {
-		how.Started(cmd.Process.Pid)
-	}
-	err := cmd.Wait()
-	if ctx.Err() != nil {
-		t.Fatalf("%q hangs under the recorder\nstdout: %s\nstderr: %s", how.Args, &stdout, &stderr)
-	}
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	r := result{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
-	r.Trace = readTrace(t, out, r.Stderr)
-	return r
-}
-
-// command is the recorder's process, not yet started, and the file to which it
-// will write the trace.
-func command(t *testing.T, ctx context.Context, j job) (cmd *exec.Cmd, out string) {
-	t.Helper()
-	out = filepath.Join(t.TempDir(), "trace.json")
-	j.Out = out
-	if j.Dir == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		j.Dir = dir
-	}
-	if j.MaxStops == 0 {
-		j.MaxStops = unlimited
-	}
-	text, err := json.Marshal(j)
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd = exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), jobVariable+"="+string(text))
-	cmd.WaitDelay = 5 * time.Second // for a grandchild that holds the streams
-	return cmd, out
-}
-
-func readTrace(t *testing.T, path, stderr string) *trace.Trace {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		if strings.Contains(stderr, "ptrace") && strings.Contains(stderr, "not permitted") {
-			t.Skip("ptrace is not permitted here")
-		}
-		t.Fatalf("no trace was written: %v\nstderr: %s", err, stderr)
-	}
-	tr := new(trace.Trace)
-	if err := json.Unmarshal(data, tr); err != nil {
-		t.Fatal(err)
-	}
-	if err := tr.Check(); err != nil {
-		t.Fatalf("%v\n%s", err, tree(tr))
-	}
-	return tr
-}
-
-// untraced runs the target without a recorder.
-func untraced(t *testing.T, how recordingTest) result {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, how.Args[0], how.Args[1:]...)
-	cmd.Dir = how.Dir
-	cmd.Env = append(os.Environ(), how.Env...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = how.Stdin, &stdout, &stderr
-	var exit *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	code := cmd.ProcessState.ExitCode()
-	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		code = 128 + int(ws.Signal())
-	}
-	return result{Stdout: stdout.String(), Stderr: stderr.String(), Code: code}
-}
-
-// counts are the calls of each function.
-func counts(tr *trace.Trace) map[string]int64 {
-	m := map[string]int64{}
-	for i := range tr.Nodes {
-		if n := tr.Nodes[i].Calls; n > 0 {
-			m[tr.Func(trace.NodeID(i)).Name] += n
-		}
-	}
-	return m
-}
-
-// floors are the functions whose counts may be too low.
-func floors(tr *trace.Trace) map[string]bool {
-	m := map[string]bool{}
-	for i := range tr.Nodes {
-		if tr.Nodes[i].Marks.Has(trace.Floor) {
-			m[tr.Func(trace.NodeID(i)).Name] = true
-		}
-	}
-	return m
-}
-
-// tree prints a trace, a node a line:
-//
-//	name calls :line marks
-//
-// with the calls below their callers, roots with their kind, and goroutines with
-// their go statement and, in parentheses, its node's function.
-func tree(tr *trace.Trace) string {
-	children := map[trace.NodeID][]trace.NodeID{}
-	for i := range tr.Nodes {
-		id := trace.NodeID(i)
-		children[tr.Nodes[i].Parent] = append(children[tr.Nodes[i].Parent], id)
-	}
-	var b strings.Builder
-	var walk func(id trace.NodeID, depth int)
-	walk = func(id trace.NodeID, depth int) {
-		n := &tr.Nodes[id]
-		b.WriteString(strings.Repeat("  ", depth))
-		if n.Parent == trace.NoNode {
-			fmt.Fprintf(&b, "[%s", n.Root)
-			if n.Root == trace.RootGoroutine {
-				fmt.Fprintf(&b, " %s:%d", n.Go.Func, n.Go.Line)
-				if n.Go.Creator != 0 {
-					fmt.Fprintf(&b, " (%s)", tr.Func(n.Go.Creator.Node()).Name)
-				}
-			}
-			b.WriteString("] ")
-		}
-		fmt.Fprintf(&b, "%s %d", tr.Func(id).Name, n.Calls)
-		if n.Parent != trace.NoNode {
-			fmt.Fprintf(&b, " :%d", n.CallLine)
-		}
-		for _, m := range []struct {
-			mark trace.Marks
-			name string
-		}{{trace.Inlined, "inlined"}, {trace.Recursive, "recursive"}, {trace.Via, "via"}, {trace.Floor, "floor"}, {trace.Approximate, "approximate"}} {
-			if n.Marks.Has(m.mark) {
-				b.WriteString(" " + m.name)
-			}
-		}
-		b.WriteString("\n")
-		for _, k := range children[id] {
-			walk(k, depth+1)
-		}
-	}
-	for _, id := range children[trace.NoNode] {
-		walk(id, 0)
-	}
-	return b.String()
+	recordtest.Golden(t, filepath.Join("testdata", name+".tree"), got)
 }

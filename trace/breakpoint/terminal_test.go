@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tracerag/fixtures"
+	"tracerag/trace/recordtest"
 )
 
 // shellJob is for the third thing that this test binary can be: a shell with a
@@ -208,7 +209,7 @@ func (term *terminal) text() string {
 // await waits until something is to be seen behind what was awaited before.
 func (term *terminal) await(t *testing.T, what string) {
 	t.Helper()
-	for end := time.Now().Add(patience / 3); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(recordtest.Patience / 3); ; time.Sleep(10 * time.Millisecond) {
 		text := term.text()
 		if i := strings.Index(text[term.seen:], what); i >= 0 {
 			term.seen += i + len(what)

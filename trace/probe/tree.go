@@ -41,7 +41,7 @@ type place struct {
 	node  trace.NodeID
 	stmt  uint32 // with root: site of the go statement
 	fn    int    // index of the physical function, -1 of a goroutine's root
-	main  bool // of the main goroutine: its first function tells whether it initialises packages
+	main  bool   // of the main goroutine: its first function tells whether it initialises packages
 	// Of a function that is not part of the tree: its caller's line, and
 	// whether calls made by it are via others.
 	hidden bool
@@ -127,8 +127,10 @@ func (c *converter) root(n *machine.Node) place {
 	if len(fs) == 0 {
 		return p
 	}
+
 	switch name := fs[0].Name; {
-	case name == "runtime.rt0_go":
+	case strings.HasPrefix(name, "runtime.rt0_go"), name == "runtime.newproc":
+		// Started by assembly, directly or through the wrapper of newproc.
 		p.main = true
 	case strings.HasPrefix(name, "runtime."):
 		// The runtime's own goroutines call finalizers and cleanups.
