@@ -33,7 +33,7 @@ var byNumber = []span{
 type span struct{ start, end uint64 }
 
 // Free finds room for size bytes, in whole pages, of which none is further than
-// reach bytes from the address near; the closest there is, so that the same
+// reach bytes from the address near: the closest there is, so that the same
 // process gives the same answer. It keeps away from where the program's heap and
 // stack grow and from what Go and the sanitizers map by number. ErrTaken says
 // that there is no room.
@@ -65,8 +65,8 @@ func (p *Process) Free(near, size, reach uint64) (addr uint64, err error) {
 	return 0, fmt.Errorf("process %d: %w: no %d free bytes within %d bytes of %#x", p.pid, ErrTaken, size, reach, near)
 }
 
-// closest finds the room that is next to an address. Of two that are equally
-// close it takes the lower one.
+// closest finds the room that begins closest to an address; of two that are equally
+// close, the lower one.
 func closest(taken []span, near, size, reach uint64) (addr uint64, ok bool) {
 	size = (size + pageSize - 1) &^ (pageSize - 1)
 	if size == 0 || size > highest {
@@ -93,7 +93,7 @@ func closest(taken []span, near, size, reach uint64) (addr uint64, ok bool) {
 			return
 		}
 		at := min(max(near&^(pageSize-1), start), end-size)
-		if d := apart(at, size, near); !ok || d < best {
+		if d := max(at, near) - min(at, near); !ok || d < best {
 			addr, best, ok = at, d, true
 		}
 	}
@@ -106,11 +106,6 @@ func closest(taken []span, near, size, reach uint64) (addr uint64, ok bool) {
 	}
 	try(end, highest)
 	return addr, ok
-}
-
-// apart is how far the furthest byte of a range is from an address.
-func apart(at, size, near uint64) uint64 {
-	return max(at+size-min(near, at+size), near-min(near, at))
 }
 
 // brk is where the program's heap begins, the one that the brk system call grows.

@@ -18,6 +18,7 @@ import (
 type Process struct {
 	pid   int
 	child bool // started by us: ours to wait for
+	pidfd int  // a descriptor that says when it has ended, -1 where there are none
 
 	held    atomic.Bool // false once it is let go
 	holding sync.Mutex  // taken while the tracing thread works for a caller
@@ -50,11 +51,33 @@ func (p *Process) do(f func() error) error {
 		return fmt.Errorf("process %d: %w", p.pid, ErrLetGo)
 	}
 	var err error
-	p.tr.do(func() { err = f() })
+	p.tr.do(func() {
+		if err = f(); err != nil && p.dying() {
+			err = ErrEnded
+		}
+	})
 	if err != nil {
 		return fmt.Errorf("process %d: %w", p.pid, err)
 	}
 	return nil
+}
+
+// dying reports whether a request failed because the process was killed, and if
+// so waits for its end.
+func (p *Process) dying() bool {
+	for {
+		if len(p.threads) == 0 {
+			return true
+		}
+		var regs unix.PtraceRegs
+		if unix.PtraceGetRegs(p.threads[0].tid, &regs) != unix.ESRCH {
+			return false
+		}
+		// Only SIGKILL makes a thread that we hold leave its stop.
+		if _, err := p.await(p.threads[0].tid); err != nil && !errors.Is(err, ErrEnded) {
+			return false
+		}
+	}
 }
 
 // await waits for the next stop of a thread. ErrEnded says that there is none.
@@ -159,11 +182,17 @@ func (p *Process) release() {
 
 // reap waits for the end of a child.
 func (p *Process) reap() {
-	for {
-		err := unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if err != unix.EINTR {
-			break
+	// To wait for a number would be answered, too, when a tracer within this
+	// process stops it. Kernels before 5.3 know nothing better.
+	for err := error(unix.EINTR); err == unix.EINTR; {
+		if p.pidfd >= 0 {
+			_, err = unix.Poll([]unix.PollFd{{Fd: int32(p.pidfd), Events: unix.POLLIN}}, -1)
+		} else {
+			err = unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		}
+	}
+	if p.pidfd >= 0 {
+		unix.Close(p.pidfd)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,6 +40,9 @@ func init() {
 		"surroundings": surroundingsRole,
 		"hold":         holdRole,
 		"keep":         keepRole,
+		"start":        startOnlyRole,
+		"filter":       filterRole,
+		"limit":        limitRole,
 	}
 }
 
@@ -145,8 +148,8 @@ func holdRole(args []string) error {
 		return err
 	}
 	if err := furnish(p); err != nil {
-		p.Abandon()
-		return err
+		// It is as it was, and can run.
+		fmt.Println(err)
 	}
 	if err := p.Detach(); err != nil {
 		return err
@@ -171,9 +174,97 @@ func keepRole(args []string) error {
 			return err
 		}
 	}
-	fmt.Println(p.Pid())
-	signal.Ignore(unix.SIGPIPE)
-	select {}
+	fmt.Println("process", p.Pid())
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+// startOnlyRole starts a program by its path and abandons it.
+func startOnlyRole(args []string) error {
+	p, err := Start(args[0], args, Attr{})
+	if err != nil {
+		return err
+	}
+	p.Abandon()
+	return nil
+}
+
+// filterRole has a seccomp filter answer one system call in its way, here and in
+// what we start, and goes on as the hold role.
+func filterRole(args []string) error {
+	nr, err := strconv.ParseUint(args[0], 0, 32)
+	if err != nil {
+		return err
+	}
+	action, err := strconv.ParseUint(args[1], 0, 32)
+	if err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	program := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // the number
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: uint32(nr), Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: uint32(action)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&filter))); errno != 0 {
+		return errno
+	}
+	return holdRole(args[2:])
+}
+
+// limitRole lowers a limit of its own, not that of what it starts, to a number
+// above what is in use, and has memory shared with a process.
+func limitRole(args []string) error {
+	p, err := startRole([3]*os.File{os.Stdin, os.Stdout, os.Stderr}, true, "exit", "0")
+	if err != nil {
+		return err
+	}
+	defer p.Abandon()
+	which, room := unix.RLIMIT_FSIZE, uint64(1<<30)
+	if args[0] == "space" {
+		status, err := readStatus(os.Getpid())
+		if err != nil {
+			return err
+		}
+		var size uint64
+		if _, err := fmt.Sscanf(status["VmSize"], "%d kB", &size); err != nil {
+			return err
+		}
+		which, room = unix.RLIMIT_AS, size<<10+1<<30
+	}
+	if err := unix.Setrlimit(which, &unix.Rlimit{Cur: room, Max: room}); err != nil {
+		return err
+	}
+	return tooMuch(p)
+}
+
+// tooMuch shares more than a gigabyte with a process, which is too much, and then
+// little, which is not.
+func tooMuch(p *Process) error {
+	before, err := p.Maps()
+	if err != nil {
+		return err
+	}
+	if _, _, err := p.Share(sharedSize, sharedAt); !errors.Is(err, ErrMemory) {
+		return fmt.Errorf("sharing too much: %v, want ErrMemory", err)
+	}
+	after, err := p.Maps()
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(before, after) {
+		return fmt.Errorf("sharing too much left\n%v of\n%v", after, before)
+	}
+	mem, file, err := p.Share(1<<20, sharedAt)
+	if err != nil {
+		return fmt.Errorf("sharing little: %w", err)
+	}
+	return errors.Join(unix.Munmap(mem), file.Close())
 }
 
 // startRole starts this binary in a role, held.

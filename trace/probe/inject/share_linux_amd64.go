@@ -81,9 +81,10 @@ func (p *Process) share(size, addr uint64) (mem []byte, file *os.File, err error
 	if err := p.mapAt(addr, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE, fd); err != nil {
 		return nil, nil, err
 	}
-	// A core dump would hold all of it, the untouched part as zeros.
+	// A core dump would hold all of it, the untouched part as zeros. If the
+	// kernel does not want to know, so be it.
 	_, err = p.syscall(unix.SYS_MADVISE, uintptr(addr), uintptr(size), unix.MADV_DONTDUMP)
-	if err == nil {
+	if _, ok := errors.AsType[refused](err); err == nil || ok {
 		if mem, err = unix.Mmap(int(file.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE); err == nil {
 			return mem, file, nil
 		}
@@ -104,7 +105,7 @@ func (p *Process) createFile() (fd uintptr, err error) {
 	}
 	var regs unix.PtraceRegs
 	if err := unix.PtraceGetRegs(t.tid, &regs); err != nil {
-		return 0, p.lost(err)
+		return 0, err
 	}
 	name := append([]byte(memoryName), 0)
 	own := make([]byte, len(name))

@@ -47,9 +47,9 @@ func Start(path string, argv []string, attr Attr) (*Process, error) {
 	if attr.Env == nil {
 		attr.Env = os.Environ()
 	}
-	p := &Process{child: true, tr: newTracer(), ended: make(chan struct{})}
+	p := &Process{child: true, pidfd: -1, tr: newTracer(), ended: make(chan struct{})}
 	var err error
-	p.tr.do(func() { p.pid, err = fork(path, argv, attr) })
+	p.tr.do(func() { p.pid, err = fork(path, argv, attr, &p.pidfd) })
 	if err != nil {
 		p.tr.end()
 		return nil, startError(path, file, err)
@@ -67,7 +67,7 @@ func Start(path string, argv []string, attr Attr) (*Process, error) {
 // Signals are masked meanwhile, and the child inherits the mask: one that
 // stopped it between its request to be traced and its exec would keep it there,
 // and us in the fork, for ever.
-func fork(path string, argv []string, attr Attr) (pid int, err error) {
+func fork(path string, argv []string, attr Attr, pidfd *int) (pid int, err error) {
 	var old unix.Sigset_t
 	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &unix.Sigset_t{Val: [16]uint64{uint64(asynchronous)}}, &old); err != nil {
 		return 0, err
@@ -81,7 +81,7 @@ func fork(path string, argv []string, attr Attr) (pid int, err error) {
 	}
 	return syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Dir: attr.Dir, Env: attr.Env, Files: files,
-		Sys: &syscall.SysProcAttr{Ptrace: true, Setpgid: !attr.SharesGroup},
+		Sys: &syscall.SysProcAttr{Ptrace: true, Setpgid: !attr.SharesGroup, PidFD: pidfd},
 	})
 }
 

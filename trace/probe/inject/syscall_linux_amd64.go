@@ -46,7 +46,7 @@ func (p *Process) syscall(nr uintptr, args ...uintptr) (uintptr, error) {
 	}
 	var own unix.PtraceRegs
 	if err := unix.PtraceGetRegs(t.tid, &own); err != nil {
-		return 0, p.lost(err)
+		return 0, err
 	}
 	regs := own
 	regs.Rip, regs.Rax, regs.Orig_rax = p.gate.addr, uint64(nr), ^uint64(0)
@@ -81,7 +81,7 @@ func (p *Process) syscall(nr uintptr, args ...uintptr) (uintptr, error) {
 func (p *Process) passGate(t *thread, regs *unix.PtraceRegs) error {
 	nr := regs.Rax
 	if err := unix.PtraceSetRegs(t.tid, regs); err != nil {
-		return p.lost(err)
+		return err
 	}
 	for range 2 { // before it and behind it
 		if err := p.toSyscallStop(t); err != nil {
@@ -89,7 +89,7 @@ func (p *Process) passGate(t *thread, regs *unix.PtraceRegs) error {
 		}
 	}
 	if err := unix.PtraceGetRegs(t.tid, regs); err != nil {
-		return p.lost(err)
+		return err
 	}
 	if regs.Rax == nr {
 		// So it looks when a seccomp filter answers with SIGSYS, which comes
@@ -106,7 +106,7 @@ func (p *Process) passGate(t *thread, regs *unix.PtraceRegs) error {
 func (p *Process) toSyscallStop(t *thread) error {
 	for {
 		if err := unix.PtraceSyscall(t.tid, 0); err != nil {
-			return p.lost(err)
+			return err
 		}
 		ws, err := p.await(t.tid)
 		if err != nil {
@@ -136,7 +136,7 @@ func (p *Process) swallowSIGSYS(t *thread) (bool, error) {
 	}
 	for {
 		if err := unix.PtraceCont(t.tid, 0); err != nil {
-			return false, p.lost(err)
+			return false, err
 		}
 		ws, err := p.await(t.tid)
 		if err != nil {
@@ -151,10 +151,7 @@ func (p *Process) swallowSIGSYS(t *thread) (bool, error) {
 
 // rest gives a thread its registers back.
 func (p *Process) rest(t *thread, own *unix.PtraceRegs) error {
-	if err := unix.PtraceSetRegs(t.tid, own); err != nil {
-		return p.lost(err)
-	}
-	return nil
+	return unix.PtraceSetRegs(t.tid, own)
 }
 
 // idle is the thread that makes system calls for us.
@@ -163,18 +160,6 @@ func (p *Process) idle() (*thread, error) {
 		return nil, ErrEnded
 	}
 	return p.threads[0], nil
-}
-
-// lost explains a ptrace request that found no stopped thread: it was killed.
-func (p *Process) lost(err error) error {
-	if err == unix.ESRCH && len(p.threads) > 0 {
-		for {
-			if _, err := p.await(p.threads[0].tid); err != nil {
-				return err
-			}
-		}
-	}
-	return err
 }
 
 func parseSet(text string) (signalSet, error) {
