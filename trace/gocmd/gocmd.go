@@ -15,6 +15,10 @@
 //   - -exec, which makes the go command start another program, the recorder, with
 //     the built program and its arguments as the last of its own.
 //
+// With -exec the go command does not answer from its cache of test results, so
+// tests are always run. What it builds for go run and go test it links without
+// symbols and DWARF; -ldflags='-s=false -w=false' keeps them.
+//
 // What this package must know of the go command is therefore little: which words of
 // a command line are its own flags and which belong to packages or the program,
 // since a -gcflags of the user's is merged and an -exec of the user's refused.
@@ -25,8 +29,8 @@
 // inlined when its caller is compiled, so a recorded package's calls would be lost
 // in every package that may call it, recorded or not. The standard library calls
 // nothing outside but by function values and interfaces, which are not inlined,
-// and so stays as it is, in the build cache. When it is itself recorded, the packages of it
-// that the patterns name are compiled without inlining, too.
+// and so stays as it is, in the build cache. When it is itself recorded, the
+// packages of it that the patterns name are compiled without inlining, too.
 //
 // The user's own -gcflags, and those of GOFLAGS, keep their effect: the go command
 // takes the last that matches a package, ours come first, and each of the user's
