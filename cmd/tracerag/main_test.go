@@ -32,7 +32,14 @@ var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 // testCommands are programs that this test binary can be, by their names.
 var testCommands = map[string]func(){"tracerag": main}
 
-func TestMain(m *testing.M) { testscript.Main(m, testCommands) }
+func TestMain(m *testing.M) {
+	os.Setenv("GORACE", goRace)
+	testscript.Main(m, testCommands)
+}
+
+// goRace takes away the second for which the race detector waits at the end of
+// each process: the tests start hundreds.
+const goRace = "atexit_sleep_ms=0"
 
 // commandPath is where the command is, for tests that run it as a process of its
 // own: testscript.Main puts it in PATH.
@@ -59,6 +66,7 @@ func TestScripts(t *testing.T) {
 		Dir:                filepath.Join("testdata", "script"),
 		UpdateScripts:      *update,
 		RequireUniqueNames: true,
+		Setup:              func(env *testscript.Env) error { env.Setenv("GORACE", goRace); return nil },
 		Cmds:               scriptCommands(programs),
 		Condition: func(cond string) (bool, error) {
 			switch cond {

@@ -29,6 +29,9 @@ func TestKeyIsNowhere(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("no recorder for this system")
 	}
+	if testing.Short() {
+		t.Skip("starts sixty processes")
+	}
 	program := fixtures.Build(t, "twice")
 	t.Run("environment", func(t *testing.T) {
 		s := newSecret(t)
@@ -150,7 +153,7 @@ func (s *secret) run(code int, baseURL string, args ...string) {
 	s.t.Helper()
 	cmd := exec.Command(s.self, args...)
 	cmd.Dir = s.dir
-	cmd.Env = append([]string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "OPENAI_BASE_URL=" + baseURL}, s.env...)
+	cmd.Env = append([]string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "GORACE=" + goRace, "OPENAI_BASE_URL=" + baseURL}, s.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
