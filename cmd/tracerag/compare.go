@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tracerag/calltree"
 )
@@ -59,6 +60,9 @@ func runCompare(a *app, _ context.Context, c *command, args []string) int {
 	}
 	if views[0].trace.Program.BuildID != views[1].trace.Program.BuildID {
 		a.note("the runs are of different builds")
+	}
+	if ta, tb := views[0].trace, views[1].trace; !slices.Equal(ta.Include, tb.Include) || !slices.Equal(ta.Exclude, tb.Exclude) {
+		a.note("of the runs different packages were recorded (--include, --exclude): not all that one lacks was not called")
 	}
 	if d.Equal() {
 		return exitOK

@@ -337,7 +337,11 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 		a.note("call tree: %s (--baseline=--version would leave out what every start does)", plural(v.whole, "node", "nodes"))
 	}
 	if v.tree.Size == 0 {
-		a.note("trace %s: the tree is empty: %s", rec.entry.ID, emptyReason(tr, v))
+		empty := fmt.Errorf("trace %s: the call tree is empty: %s", rec.entry.ID, emptyReason(tr, v))
+		if question != "" {
+			return empty // there is nothing to ask about
+		}
+		a.note("%v", empty)
 		return nil
 	}
 	if question != "" {
