@@ -1,6 +1,7 @@
 package binary
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -76,4 +77,46 @@ func (c *Code) Data() []Stretch {
 type Stretch struct {
 	Addr  uint64 // link-time address of the first one
 	Bytes []byte
+}
+
+// CallPCs returns, for each of the calls that Inlined returns for fn, the pc that
+// stands for the call in tracebacks: that of an instruction on the line of the
+// call, which is a no-op at the very beginning of the body where the compiler had
+// no other instruction for it.
+func (f *File) CallPCs(fn *Func) []uint64 {
+	i := f.index(fn.Entry)
+	if i < 0 {
+		return nil
+	}
+	r, p := f.tab.record(i), f.tables(i)
+	type call struct {
+		first uint64 // pc, as Inlined sorts them
+		k     int32
+		pc    uint64
+	}
+	var calls []call
+	seen := map[int32]bool{}
+	from := uint64(0)
+	for _, s := range p.inl {
+		for k := s.value; k >= 0 && !seen[k]; {
+			e, ok := f.tab.inlined(r, k)
+			if !ok {
+				break
+			}
+			seen[k] = true
+			calls = append(calls, call{from, k, fn.Entry + uint64(e.parentPC)})
+			up := p.inl.at(uint64(e.parentPC))
+			if up >= k { // damaged: see Frames
+				break
+			}
+			k = up
+		}
+		from = uint64(s.end)
+	}
+	slices.SortFunc(calls, func(a, b call) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.k, b.k)) })
+	out := make([]uint64, len(calls))
+	for i, c := range calls {
+		out[i] = c.pc
+	}
+	return out
 }

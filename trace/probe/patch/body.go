@@ -113,8 +113,8 @@ func (b *body) findTables(word func(addr uint64) (uint64, bool)) {
 		t := table{ins: i, reg: b.code[in.off+2]>>3&7 | b.code[in.off]>>2&1<<3}
 		for addr := b.entry + uint64(in.target); ; addr += 8 {
 			v, ok := word(addr)
-			if !ok || v < b.entry || v-b.entry >= uint64(len(b.at)) {
-				break
+			if !ok || v <= b.entry || v-b.entry >= uint64(len(b.at)) {
+				break // at the entry there is no case of a switch: a function value
 			}
 			k := b.at[v-b.entry]
 			if k < 0 {

@@ -2,16 +2,19 @@ package patch
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"tracerag/trace/binary"
 )
 
-// Make plans the hooks for the functions of the packages that record chooses. It
-// calls record from one goroutine. The result depends on its arguments only.
+// Make plans the hooks for the functions of the packages that record chooses,
+// which it asks one at a time. The result depends on its arguments only.
 func Make(f *binary.File, record func(pkg string) bool, o Options) (*Plan, error) {
 	if f.GOARCH != "amd64" {
 		return nil, fmt.Errorf("%s: is a program for %s: only those for amd64 can be changed in memory", f.Path, f.GOARCH)
@@ -20,8 +23,17 @@ func Make(f *binary.File, record func(pkg string) bool, o Options) (*Plan, error
 	if err != nil {
 		return nil, err
 	}
-	m := &maker{f: f, code: code, o: o, newproc: newproc(f)}
-	return m.plan(record), nil
+	return newMaker(f, code, record, o).plan(), nil
+}
+
+func newMaker(f *binary.File, code *binary.Code, record func(pkg string) bool, o Options) *maker {
+	m := &maker{f: f, code: code, o: o, newproc: newproc(f), panics: map[uint64]bool{}, record: record, records: map[string]bool{}}
+	for i := range f.Funcs {
+		if neverReturns(f.Funcs[i].Name) {
+			m.panics[f.Funcs[i].Entry] = true
+		}
+	}
+	return m
 }
 
 // A maker makes one plan.
@@ -30,12 +42,46 @@ type maker struct {
 	code    *binary.Code
 	o       Options
 	newproc uint64
-	records map[string]bool // by package
+	panics  map[uint64]bool // entries of functions that never return
+
+	mu      sync.Mutex
+	record  func(pkg string) bool
+	records map[string]bool // what record said
+}
+
+// recorded tells if a package is recorded.
+func (m *maker) recorded(pkg string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.records[pkg]
+	if !ok {
+		r = pkg != "" && m.record(pkg)
+		m.records[pkg] = r
+	}
+	return r
+}
+
+// noReturn tells if the function at an address never returns.
+func (m *maker) noReturn(entry uint64) bool { return m.panics[entry] }
+
+// neverReturns tells by their names which functions of the runtime do not return.
+func neverReturns(name string) bool {
+	rest, ok := strings.CutPrefix(name, "runtime.")
+	if !ok {
+		return false
+	}
+	for _, p := range []string{"panic", "goPanic", "gopanic", "throw", "fatal", "morestack"} {
+		if strings.HasPrefix(rest, p) {
+			return true
+		}
+	}
+	return false
 }
 
 // A worker is what one of several goroutines works with.
 type worker struct {
-	body body
+	body    body
+	inliner inliner
 }
 
 // parallel calls do for each i below n, from as many goroutines as may run.
@@ -68,20 +114,10 @@ type result struct {
 	missed []Missed
 }
 
-func (m *maker) plan(record func(pkg string) bool) *Plan {
-	m.records = map[string]bool{}
+func (m *maker) plan() *Plan {
 	var fns []int
 	for i := range m.f.Funcs {
-		fn := &m.f.Funcs[i]
-		if fn.Package == "" || fn.Entry == fn.End {
-			continue
-		}
-		r, ok := m.records[fn.Package]
-		if !ok {
-			r = record(fn.Package)
-			m.records[fn.Package] = r
-		}
-		if r {
+		if fn := &m.f.Funcs[i]; fn.Entry < fn.End && m.recorded(fn.Package) {
 			fns = append(fns, i)
 		}
 	}
@@ -153,6 +189,10 @@ func (m *maker) function(w *worker, i int) (r result) {
 	r.entry, r.why = b.entryHook()
 	r.entry.Func = i
 	r.entry.code = bytes.Clone(r.entry.code)
+	if m.o.Inlined {
+		w.blockHooks(m, i, &r)
+	}
+	slices.SortStableFunc(r.inside, func(a, b Hook) int { return cmp.Compare(a.At, b.At) })
 	return r
 }
 

@@ -209,9 +209,10 @@ func twoByteTable() (t opcodes) {
 	t.set(0xb6, 0xb7, plain)          // movzx
 	t.set(0xb8, 0xb8, opcode{modRM: true, group: groupPopcnt, props: movable, kills: allFlags})
 	t.set(0xba, 0xba, opcode{modRM: true, imm: imm8, group: groupBitsImm, props: movable})
-	t.set(0xbb, 0xbb, bits)  // btc
-	t.set(0xbc, 0xbf, plain) // bsf bsr tzcnt lzcnt movsx
-	t.set(0xc0, 0xc1, kills) // xadd
+	t.set(0xbb, 0xbb, bits)                                             // btc
+	t.set(0xbc, 0xbd, opcode{modRM: true, props: movable, kills: zero}) // bsf bsr tzcnt lzcnt
+	t.set(0xbe, 0xbf, plain)                                            // movsx
+	t.set(0xc0, 0xc1, kills)                                            // xadd
 	t.set(0xc2, 0xc2, constant)
 	t.set(0xc3, 0xc3, plain) // movnti
 	t.set(0xc4, 0xc6, constant)

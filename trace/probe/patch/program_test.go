@@ -1,0 +1,123 @@
+package patch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tracerag/trace/binary"
+)
+
+// judgeProgram emits a plan and compares each function of the program that it
+// changes with the original.
+func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
+	t.Helper()
+	first, last := f.Funcs[0].Entry, f.Funcs[len(f.Funcs)-1].End
+	const slide = 0x10_0000_0000 // as if loaded elsewhere
+	text := c.Bytes(first, last-first)
+	plain := stretches{{first + slide, text}}
+	base := first + slide - 0x1000_0000
+	e := Entries{Enter: base - 0x1000, Go: base - 0xf00, Block: base - 0x800}
+	stubs, patches, err := p.Emit(base, slide, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := disjoint(patches); err != nil {
+		t.Error(err)
+	}
+	patched, err := plain.with(patches)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patched = append(patched, stretch{base, stubs})
+
+	var data stretches
+	for _, d := range c.Data() {
+		data = append(data, stretch{d.Addr + slide, d.Bytes})
+	}
+
+	type hooks struct {
+		entry  uint32
+		inside map[uint32]bool
+	}
+	byFunc := map[int]*hooks{}
+	of := func(i int) *hooks {
+		if byFunc[i] == nil {
+			byFunc[i] = &hooks{inside: map[uint32]bool{}}
+		}
+		return byFunc[i]
+	}
+	leads := map[uint32]uint64{}
+	for i := range p.Hooks {
+		h, id := &p.Hooks[i], uint32(i+1)
+		switch h.Kind {
+		case Check, Frame, Leaf:
+			if of(h.Func).entry != 0 {
+				t.Errorf("two entry hooks in %s", f.Funcs[h.Func].Name)
+			}
+			of(h.Func).entry = id
+		case CallSites:
+			leads[id] = h.callee + slide
+			for _, s := range h.Sites {
+				of(slices.IndexFunc(f.Funcs, func(fn binary.Func) bool { return s >= fn.Entry && s < fn.End }))
+			}
+		case Go:
+			leads[id|Inside] = h.callee + slide
+			of(h.Func)
+		case Block:
+			of(h.Func).inside[id] = true
+		}
+	}
+	noReturn := map[uint64]bool{}
+	for i := range f.Funcs {
+		if n := f.Funcs[i].Name; strings.HasPrefix(n, "runtime.panic") || strings.HasPrefix(n, "runtime.gopanic") || strings.HasPrefix(n, "runtime.goPanic") {
+			noReturn[f.Funcs[i].Entry+slide] = true
+		}
+	}
+	bad := 0
+	for i := range f.Funcs {
+		h := byFunc[i]
+		if h == nil {
+			continue
+		}
+		fn := &f.Funcs[i]
+		j := judge{
+			plain: plain, patched: patched, entry: fn.Entry + slide, end: fn.End + slide,
+			stubs: [2]uint64{base, base + uint64(len(stubs))}, entries: e,
+			slide: slide, hook: h.entry, inside: h.inside, leads: leads, noReturn: noReturn, strict: true,
+		}
+		j.targets = j.tables(data)
+		if err := j.judge(); err != nil {
+			if bad++; bad < 20 {
+				t.Errorf("%s: %v", fn.Name, err)
+			}
+		}
+	}
+	if bad > 0 {
+		t.Errorf("%d of %d changed functions are not the same", bad, len(byFunc))
+	}
+	t.Logf("%d hooks in %d functions", len(p.Hooks), len(byFunc))
+}
+
+func TestProgram(t *testing.T) {
+	for _, test := range []struct {
+		name, program string
+		flags         []string
+		std           bool
+	}{
+		{"ordinary", "tablecat", nil, false},
+		{"with the standard library", "tablecat", nil, true},
+		{"without inlining", "tablecat", []string{"-gcflags=all=-l"}, true},
+		{"without optimisation", "tablecat", []string{"-gcflags=all=-N -l"}, true},
+		{"PIE", "tablecat", []string{"-buildmode=pie"}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f, c := open(t, test.program, test.flags...)
+			p, err := Make(f, func(pkg string) bool { return test.std || !f.Std(pkg) }, Options{Inlined: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			judgeProgram(t, f, c, p)
+		})
+	}
+}

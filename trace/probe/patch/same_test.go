@@ -1,0 +1,648 @@
+package patch
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// This file holds the judge of the planner: it compares a program as it was with
+// the program as it is after the patches, by walking both at once over all ways
+// that control can take.
+//
+// A state is a pair of addresses, one in each program. Both programs run the
+// instructions there, which must be the same: the same bytes but for
+// displacements, and these must lead to the same absolute address. A direct jump
+// has no effect but on the address, so both sides follow them silently; that takes
+// care of the jumps to stubs and back. A call of the recorder in the patched
+// program is followed silently, too, with what belongs to it, and noted. Then the
+// pair moves on to the next instructions, and to the branches' targets. The
+// programs are the same if no pair of a finite number differs.
+//
+// The walk begins at the function's entry, and at every call and return address,
+// at which a thread may be set to go on by the runtime.
+//
+// Instructions are decoded with x86asm, not with the planner's decoder. VEX and
+// EVEX, which x86asm gets wrong, are the planner's.
+//
+// Noted is also, from the recorder's call on, what it destroys: the flags, and at
+// an entry R12, R13, R15. Nothing may read them before it sets them. And of an
+// entry hook, that it is called once: on every way from the entry, and not again
+// on the way.
+
+// image is the memory of a program: bytes by address.
+type image interface {
+	at(addr uint64) []byte // from addr on, as many as there are
+}
+
+// stretches is an image made of separate pieces.
+type stretches []stretch
+
+type stretch struct {
+	addr  uint64
+	bytes []byte
+}
+
+func (s stretches) at(addr uint64) []byte {
+	for _, p := range s {
+		if addr >= p.addr && addr-p.addr < uint64(len(p.bytes)) {
+			return p.bytes[addr-p.addr:]
+		}
+	}
+	return nil
+}
+
+// with returns the image with patches applied.
+func (s stretches) with(patches []Patch) (stretches, error) {
+	out := make(stretches, len(s))
+	for i, p := range s {
+		out[i] = stretch{p.addr, slices.Clone(p.bytes)}
+	}
+	for _, p := range patches {
+		b := out.at(p.Addr)
+		if len(b) < len(p.New) || len(p.Old) != len(p.New) {
+			return nil, fmt.Errorf("patch of %d bytes at %#x is not inside the code", len(p.New), p.Addr)
+		}
+		if !bytes.Equal(b[:len(p.Old)], p.Old) {
+			return nil, fmt.Errorf("patch at %#x expects % x and finds % x", p.Addr, p.Old, b[:len(p.Old)])
+		}
+		copy(b, p.New)
+	}
+	return out, nil
+}
+
+// judge compares one function in two programs.
+type judge struct {
+	plain, patched image
+	entry, end     uint64 // of the function
+	stubs          [2]uint64
+	entries        Entries
+	targets        []uint64 // where jumps through tables may lead
+	slide          uint64   // to be added to addresses in the data
+	hook           uint32   // ID of the entry hook, 0: none, or one at its calls
+	inside         map[uint32]bool
+	leads          map[uint32]uint64 // from R13D in the stubs of CallSites and Go to the function called
+	noReturn       map[uint64]bool   // functions that panic
+	strict         bool              // compiled code: registers that mean nothing at an entry are not read there
+}
+
+// state is a pair of addresses and what is known there.
+type state struct {
+	plain, patched uint64
+	counted        bool // the function's own hook was called
+	midway         bool // the walk began somewhere else than at the entry: not known
+	spoilt         spoils
+}
+
+// spoils are what the recorder destroyed and nothing has set since.
+type spoils uint8
+
+const (
+	spoiltCF spoils = 1 << iota
+	spoiltPF
+	spoiltZF
+	spoiltSF
+	spoiltOF
+	spoilt12
+	spoilt13
+	spoilt15
+	spoiltFlags = spoiltCF | spoiltPF | spoiltZF | spoiltSF | spoiltOF
+)
+
+type operation struct {
+	inst  x86asm.Inst
+	size  int
+	known bool   // x86asm knows it
+	text  string // the same for the same operation at any address
+	to    uint64 // of a direct branch
+}
+
+const (
+	maxStates = 200000
+	maxJumps  = 32
+)
+
+// read decodes the operation at an address.
+func read(m image, addr uint64) (operation, error) {
+	p := m.at(addr)
+	if len(p) == 0 {
+		return operation{}, fmt.Errorf("no code at %#x", addr)
+	}
+	if len(p) > maxInst {
+		p = p[:maxInst]
+	}
+	if vector(p) {
+		in, ok := decode(p, 0)
+		if !ok {
+			return operation{}, fmt.Errorf("% x at %#x is no instruction", p, addr)
+		}
+		b := bytes.Clone(p[:in.size])
+		text := ""
+		if in.relAt > 0 {
+			text = fmt.Sprintf(" %#x", addr+uint64(in.target))
+			clear(b[in.relAt : in.relAt+4])
+		}
+		return operation{size: int(in.size), text: fmt.Sprintf("% x", b) + text}, nil
+	}
+	x, err := x86asm.Decode(p, 64)
+	if err != nil {
+		return operation{}, fmt.Errorf("% x at %#x: %w", p, addr, err)
+	}
+	op := operation{inst: x, size: x.Len, known: true}
+	if rel, ok := x.Args[0].(x86asm.Rel); ok {
+		op.to = addr + uint64(x.Len) + uint64(int64(rel))
+		op.text = fmt.Sprintf("%v %#x", x.Op, op.to)
+		return op, nil
+	}
+	b := bytes.Clone(p[:x.Len])
+	if x.PCRel == 4 {
+		to := addr + uint64(x.Len) + uint64(int64(int32(le.Uint32(b[x.PCRelOff:]))))
+		clear(b[x.PCRelOff : x.PCRelOff+4])
+		op.text = fmt.Sprintf("% x %#x", b, to)
+	} else {
+		op.text = fmt.Sprintf("% x", b)
+	}
+	return op, nil
+}
+
+// inStubs tells if an address is in the stubs.
+func (j *judge) inStubs(addr uint64) bool { return addr >= j.stubs[0] && addr < j.stubs[1] }
+
+// skip follows direct jumps, and on the patched side calls of the recorder.
+func (j *judge) skip(s *state, notes *[]uint32) error {
+	for n := 0; ; n++ {
+		op, err := read(j.plain, s.plain)
+		if err != nil {
+			break // the function was left
+		}
+		if n == maxJumps || op.inst.Op != x86asm.JMP || op.to == 0 || !j.inside64(s.plain) {
+			break
+		}
+		s.plain = op.to
+	}
+	for range maxJumps {
+		op, err := read(j.patched, s.patched)
+		if err != nil {
+			return nil
+		}
+		switch {
+		case op.inst.Op == x86asm.JMP && op.to != 0 && (j.inStubs(s.patched) || j.inside64(s.patched)):
+			s.patched = op.to
+		case j.inStubs(s.patched):
+			n, id, err := j.recorder(s.patched)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				return nil
+			}
+			s.patched += uint64(n)
+			*notes = append(*notes, id)
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+func (j *judge) inside64(addr uint64) bool { return addr >= j.entry && addr < j.end }
+
+// recorder recognises the call of the recorder at a stub's address: its length
+// and the number that is in R13D, or 0.
+func (j *judge) recorder(addr uint64) (n int, id uint32, err error) {
+	p := j.patched.at(addr)
+	saved := bytes.HasPrefix(p, []byte{0x41, 0x54, 0x41, 0x55, 0x41, 0x57})
+	if saved {
+		p = p[6:]
+		n += 6
+	}
+	if len(p) < 11 || p[0] != 0x41 || p[1] != 0xbd || p[6] != 0xe8 {
+		return 0, 0, nil
+	}
+	id = le.Uint32(p[2:])
+	to := addr + uint64(n) + 11 + uint64(int64(int32(le.Uint32(p[7:]))))
+	n += 11
+	want := j.entries.Enter
+	if saved {
+		want = j.entries.Block
+		if !bytes.HasPrefix(p[11:], []byte{0x41, 0x5f, 0x41, 0x5d, 0x41, 0x5c}) {
+			return 0, 0, fmt.Errorf("the stub at %#x does not restore what it saved", addr)
+		}
+		n += 6
+	} else if id&Inside != 0 {
+		want = j.entries.Go
+	}
+	if to != want {
+		return 0, 0, fmt.Errorf("the stub at %#x calls %#x, not the recorder at %#x", addr, to, want)
+	}
+	return n, id, nil
+}
+
+// judge walks both programs. The error is the first difference.
+func (j *judge) judge() error {
+	begin := []state{{plain: j.entry, patched: j.entry, counted: j.hook == 0}}
+	// Addresses that the runtime knows: calls and what comes behind them.
+	for addr := j.entry; addr < j.end; {
+		op, err := read(j.plain, addr)
+		if err != nil {
+			break
+		}
+		next := addr + uint64(op.size)
+		if op.known && op.inst.Op == x86asm.CALL {
+			begin = append(begin, state{plain: addr, patched: addr, counted: true, midway: true})
+			if next < j.end {
+				begin = append(begin, state{plain: next, patched: next, counted: true, midway: true})
+			}
+		}
+		addr = next
+	}
+	seen := map[state]bool{}
+	work := begin
+	for len(work) > 0 {
+		s := work[len(work)-1]
+		work = work[:len(work)-1]
+		if seen[s] {
+			continue
+		}
+		seen[s] = true
+		if len(seen) > maxStates {
+			return fmt.Errorf("more than %d states", maxStates)
+		}
+		next, err := j.step(s)
+		if err != nil {
+			return fmt.Errorf("original %#x, patched %#x: %w", s.plain, s.patched, err)
+		}
+		work = append(work, next...)
+	}
+	return nil
+}
+
+// step runs one operation of both programs.
+func (j *judge) step(s state) (next []state, err error) {
+	var notes []uint32
+	from := s
+	if err := j.skip(&s, &notes); err != nil {
+		return nil, err
+	}
+	for _, id := range notes {
+		s.spoilt |= spoiltFlags
+		switch {
+		case id&Inside != 0:
+			if !j.inside[id&^Inside] {
+				return nil, fmt.Errorf("hook %d is called here", id&^Inside)
+			}
+		case id == j.hook:
+			if s.counted && !s.midway {
+				return nil, fmt.Errorf("the entry's hook is called again")
+			}
+			s.counted = true
+			s.spoilt |= spoilt12 | spoilt13 | spoilt15
+		default:
+			// A tail call that is led through a stub.
+			if j.inside64(s.plain) {
+				return nil, fmt.Errorf("hook %d is called here", id)
+			}
+		}
+	}
+	if !j.inside64(s.plain) {
+		// A tail call, or the end of the code.
+		if s.plain != s.patched {
+			return nil, fmt.Errorf("control leaves for %#x, in the original for %#x", s.patched, s.plain)
+		}
+		if !s.counted {
+			return nil, fmt.Errorf("the function is left without its hook being called")
+		}
+		return nil, nil
+	}
+	op, err := read(j.plain, s.plain)
+	if err != nil {
+		// Bytes that are no instruction, which both run into, or neither.
+		if s.plain != s.patched {
+			return nil, err
+		}
+		return nil, nil
+	}
+	if op.known && op.inst.Op == x86asm.INT && s.plain == s.patched {
+		return nil, nil // padding
+	}
+	got, err := read(j.patched, s.patched)
+	if err != nil {
+		return nil, err
+	}
+	if op.inst.Op == x86asm.JMP && op.to != 0 && got.inst.Op == x86asm.JMP && got.to != 0 {
+		// A loop of jumps on both sides: they do the same, nothing.
+		if s.plain == from.plain && s.patched == from.patched || j.jumpsOnly(s.plain, j.plain) && j.jumpsOnly(s.patched, j.patched) {
+			return nil, nil
+		}
+	}
+	if op.inst.Op == x86asm.CALL && got.inst.Op == x86asm.CALL && op.to != got.to && got.to != 0 {
+		if err := j.led(op, got); err != nil {
+			return nil, err
+		}
+	} else if got.text != op.text {
+		return j.ahead(s, op, got)
+	}
+	if s.spoilt, err = spoil(op, s.spoilt, j.strict); err != nil {
+		return nil, err
+	}
+	return j.after(s, op, got)
+}
+
+// led makes sure that a call in the patched program leads through a stub to the
+// function that the original calls.
+func (j *judge) led(op, got operation) error {
+	if !j.inStubs(got.to) {
+		return fmt.Errorf("%q became %q", op.text, got.text)
+	}
+	n, id, err := j.recorder(got.to)
+	if err != nil {
+		return err
+	}
+	to, err := read(j.patched, got.to+uint64(n))
+	if err != nil || n == 0 || to.inst.Op != x86asm.JMP || to.to != op.to {
+		return fmt.Errorf("%q became a call of a stub that goes on with %q", op.text, to.text)
+	}
+	if callee, ok := j.leads[id]; !ok || callee != op.to {
+		return fmt.Errorf("%q is counted by hook %d", op.text, id&^Inside)
+	}
+	return nil
+}
+
+// jumpsOnly tells if nothing but jumps comes from an address on.
+func (j *judge) jumpsOnly(addr uint64, m image) bool {
+	for range 2 * maxJumps {
+		op, err := read(m, addr)
+		if err != nil || op.inst.Op != x86asm.JMP || op.to == 0 {
+			return false
+		}
+		addr = op.to
+	}
+	return true
+}
+
+// ahead allows for one difference: the original pushes RBP and copies RSP to it,
+// and then runs an instruction that has nothing to do with either; in the patched
+// program that instruction comes first.
+func (j *judge) ahead(s state, op, got operation) ([]state, error) {
+	differ := fmt.Errorf("%q became %q", op.text, got.text)
+	if op.text != "55" || s.plain != j.entry {
+		return nil, differ
+	}
+	second, err := read(j.plain, s.plain+1)
+	if err != nil || second.text != "48 89 e5" {
+		return nil, differ
+	}
+	third, err := read(j.plain, s.plain+4)
+	if err != nil || third.text != got.text || !j.inStubs(s.patched) {
+		return nil, differ
+	}
+	for _, a := range got.inst.Args {
+		if mentions(a, x86asm.RSP, x86asm.ESP, x86asm.SP, x86asm.SPB, x86asm.RBP, x86asm.EBP, x86asm.BP, x86asm.BPB) {
+			return nil, fmt.Errorf("%w, which has to do with the frame", differ)
+		}
+	}
+	switch got.inst.Op {
+	case x86asm.PUSH, x86asm.POP, x86asm.CALL, x86asm.RET, x86asm.JMP:
+		return nil, differ
+	}
+	p := s.patched + uint64(got.size)
+	for i, want := range []string{"55", "48 89 e5"} {
+		op, err := read(j.patched, p)
+		if err != nil || op.text != want {
+			return nil, fmt.Errorf("%w, and instruction %d of the frame is missing", differ, i)
+		}
+		p += uint64(op.size)
+	}
+	spoilt, err := spoil(got, s.spoilt, j.strict)
+	if err != nil {
+		return nil, err
+	}
+	return []state{{plain: s.plain + 4 + uint64(third.size), patched: p, counted: s.counted, midway: s.midway, spoilt: spoilt}}, nil
+}
+
+func mentions(a x86asm.Arg, regs ...x86asm.Reg) bool {
+	switch a := a.(type) {
+	case x86asm.Reg:
+		return slices.Contains(regs, a)
+	case x86asm.Mem:
+		return slices.Contains(regs, a.Base) || slices.Contains(regs, a.Index)
+	}
+	return false
+}
+
+// after returns the states behind an operation that both sides have run.
+func (j *judge) after(s state, op, got operation) ([]state, error) {
+	next := s
+	next.plain += uint64(op.size)
+	next.patched += uint64(got.size)
+	branch := s
+	branch.plain, branch.patched = op.to, got.to
+	switch op.inst.Op {
+	case x86asm.JMP: // to a computed address
+		if !s.counted {
+			return nil, fmt.Errorf("jumps without the hook being called")
+		}
+		var out []state
+		for _, t := range j.targets {
+			out = append(out, state{plain: t, patched: t, counted: true, midway: s.midway})
+		}
+		return out, nil
+	case x86asm.RET, x86asm.LRET:
+		if !s.counted {
+			return nil, fmt.Errorf("returns without the hook being called")
+		}
+		return nil, nil
+	case x86asm.UD2, x86asm.UD1, x86asm.HLT, x86asm.INT:
+		return nil, nil
+	case x86asm.CALL, x86asm.LCALL, x86asm.SYSCALL, x86asm.XBEGIN:
+		if s.plain != s.patched {
+			return nil, fmt.Errorf("a call was moved")
+		}
+		next.spoilt = 0
+		if j.noReturn[op.to] {
+			return nil, nil
+		}
+		if !s.counted {
+			// Only the way to runtime.morestack, which starts again.
+			return j.restarts(next)
+		}
+		return []state{next}, nil
+	case x86asm.JA, x86asm.JAE, x86asm.JB, x86asm.JBE, x86asm.JE, x86asm.JG, x86asm.JGE, x86asm.JL, x86asm.JLE,
+		x86asm.JNE, x86asm.JNO, x86asm.JNP, x86asm.JNS, x86asm.JO, x86asm.JP, x86asm.JS,
+		x86asm.JCXZ, x86asm.JECXZ, x86asm.JRCXZ, x86asm.LOOP, x86asm.LOOPE, x86asm.LOOPNE:
+		return []state{next, branch}, nil
+	}
+	return []state{next}, nil
+}
+
+// restarts makes sure that what follows a call before the hook leads back to the
+// entry.
+func (j *judge) restarts(s state) ([]state, error) {
+	for p := s.plain; j.inside64(p); {
+		op, err := read(j.plain, p)
+		if err != nil {
+			break
+		}
+		if op.inst.Op == x86asm.JMP {
+			if op.to == j.entry {
+				return []state{s}, nil
+			}
+			break
+		}
+		if op.inst.Op == x86asm.CALL || op.inst.Op == x86asm.RET || op.to != 0 {
+			break
+		}
+		p += uint64(op.size)
+	}
+	return nil, fmt.Errorf("calls without the hook being called")
+}
+
+// spoil tells what is still spoilt after an operation. It fails if the operation
+// reads what is.
+func spoil(op operation, s spoils, strict bool) (spoils, error) {
+	if s == 0 {
+		return 0, nil
+	}
+	if !op.known {
+		return s, nil // of VEX and EVEX none reads the flags; R12 and the others are looked at by their bytes elsewhere
+	}
+	x := op.inst
+	reads, writes := flagsOf(x)
+	if s&reads != 0 {
+		return 0, fmt.Errorf("%v reads flags that the recorder destroyed", x)
+	}
+	s &^= writes
+	if !strict {
+		return s & spoiltFlags, nil
+	}
+	for bit, regs := range map[spoils][]x86asm.Reg{
+		spoilt12: {x86asm.R12, x86asm.R12L, x86asm.R12W, x86asm.R12B},
+		spoilt13: {x86asm.R13, x86asm.R13L, x86asm.R13W, x86asm.R13B},
+		spoilt15: {x86asm.R15, x86asm.R15L, x86asm.R15W, x86asm.R15B},
+	} {
+		if s&bit == 0 {
+			continue
+		}
+		used := false
+		for i, a := range x.Args {
+			if a != nil && mentions(a, regs...) && !(setsFirst(x, regs) && (i == 0 || x.Op == x86asm.XOR || x.Op == x86asm.SBB)) {
+				used = true
+			}
+		}
+		if used {
+			return 0, fmt.Errorf("%v reads %v, which the recorder destroyed", x, regs[0])
+		}
+		if setsFirst(x, regs) {
+			s &^= bit
+		}
+	}
+	return s, nil
+}
+
+// setsFirst tells if an instruction sets its first operand, one of regs, without
+// reading it.
+func setsFirst(x x86asm.Inst, regs []x86asm.Reg) bool {
+	r, ok := x.Args[0].(x86asm.Reg)
+	if !ok {
+		return false
+	}
+	if strings.HasPrefix(x.Op.String(), "SET") { // what reads the byte after that is right to
+		return slices.Contains(regs, r)
+	}
+	if !slices.Contains(regs[:2], r) {
+		return false
+	}
+	switch x.Op {
+	case x86asm.MOV, x86asm.LEA, x86asm.MOVZX, x86asm.MOVSX, x86asm.MOVSXD, x86asm.POP, x86asm.MOVQ, x86asm.MOVD, x86asm.BSF, x86asm.BSR,
+		x86asm.CVTTSD2SI, x86asm.CVTTSS2SI:
+		return true
+	case x86asm.XOR, x86asm.SBB:
+		return x.Args[1] == x.Args[0]
+	case x86asm.IMUL:
+		return x.Args[2] != nil
+	}
+	return false
+}
+
+// flagsOf tells which arithmetic flags an instruction reads, and which it
+// certainly sets, or leaves undefined so that nobody can rely on them.
+func flagsOf(x x86asm.Inst) (reads, writes spoils) {
+	switch x.Op {
+	case x86asm.JO, x86asm.JNO, x86asm.SETO, x86asm.SETNO, x86asm.CMOVO, x86asm.CMOVNO:
+		return spoiltOF, 0
+	case x86asm.JB, x86asm.JAE, x86asm.SETB, x86asm.SETAE, x86asm.CMOVB, x86asm.CMOVAE, x86asm.CMC:
+		return spoiltCF, 0
+	case x86asm.JE, x86asm.JNE, x86asm.SETE, x86asm.SETNE, x86asm.CMOVE, x86asm.CMOVNE, x86asm.LOOPE, x86asm.LOOPNE:
+		return spoiltZF, 0
+	case x86asm.JBE, x86asm.JA, x86asm.SETBE, x86asm.SETA, x86asm.CMOVBE, x86asm.CMOVA:
+		return spoiltCF | spoiltZF, 0
+	case x86asm.JS, x86asm.JNS, x86asm.SETS, x86asm.SETNS, x86asm.CMOVS, x86asm.CMOVNS:
+		return spoiltSF, 0
+	case x86asm.JP, x86asm.JNP, x86asm.SETP, x86asm.SETNP, x86asm.CMOVP, x86asm.CMOVNP:
+		return spoiltPF, 0
+	case x86asm.JL, x86asm.JGE, x86asm.SETL, x86asm.SETGE, x86asm.CMOVL, x86asm.CMOVGE:
+		return spoiltSF | spoiltOF, 0
+	case x86asm.JLE, x86asm.JG, x86asm.SETLE, x86asm.SETG, x86asm.CMOVLE, x86asm.CMOVG:
+		return spoiltZF | spoiltSF | spoiltOF, 0
+	case x86asm.ADC, x86asm.SBB:
+		return spoiltCF, spoiltFlags
+	case x86asm.RCL, x86asm.RCR:
+		return spoiltCF, 0
+	case x86asm.LAHF, x86asm.PUSHF, x86asm.PUSHFQ:
+		return spoiltFlags, 0
+	case x86asm.INC, x86asm.DEC:
+		return 0, spoiltFlags &^ spoiltCF
+	case x86asm.BSF, x86asm.BSR:
+		return 0, spoiltZF
+	case x86asm.BT, x86asm.BTS, x86asm.BTR, x86asm.BTC:
+		return 0, spoiltCF
+	case x86asm.SHL, x86asm.SHR, x86asm.SAR:
+		if n, ok := x.Args[1].(x86asm.Imm); ok && n&0x1f != 0 {
+			return 0, spoiltFlags
+		}
+	case x86asm.ADD, x86asm.SUB, x86asm.CMP, x86asm.TEST, x86asm.AND, x86asm.OR, x86asm.XOR, x86asm.NEG,
+		x86asm.UCOMISD, x86asm.UCOMISS, x86asm.COMISD, x86asm.COMISS, x86asm.XADD, x86asm.CMPXCHG, x86asm.POPCNT,
+		x86asm.IMUL, x86asm.MUL, x86asm.CALL, x86asm.RET:
+		return 0, spoiltFlags
+	}
+	return 0, 0
+}
+
+// tables returns the addresses in the function that stand in data whose address
+// is taken in it: where jumps through tables may lead.
+func (j *judge) tables(data image) []uint64 {
+	var out []uint64
+	for addr := j.entry; addr < j.end; {
+		op, err := read(j.plain, addr)
+		if err != nil {
+			break
+		}
+		addr += uint64(op.size)
+		if op.inst.Op != x86asm.LEA || op.inst.PCRel != 4 {
+			continue
+		}
+		m := op.inst.Args[1].(x86asm.Mem)
+		d := data.at(addr + uint64(m.Disp))
+		for ; len(d) >= 8 && j.inside64(le.Uint64(d)+j.slide) && le.Uint64(d)+j.slide != j.entry; d = d[8:] {
+			out = append(out, le.Uint64(d)+j.slide)
+		}
+	}
+	return out
+}
+
+// disjoint makes sure that no two patches share a byte.
+func disjoint(patches []Patch) error {
+	if !sort.SliceIsSorted(patches, func(i, j int) bool { return patches[i].Addr < patches[j].Addr }) {
+		return fmt.Errorf("the patches are not sorted")
+	}
+	for i := 1; i < len(patches); i++ {
+		if p := patches[i-1]; p.Addr+uint64(len(p.New)) > patches[i].Addr {
+			return fmt.Errorf("patches at %#x and %#x overlap", p.Addr, patches[i].Addr)
+		}
+	}
+	return nil
+}
