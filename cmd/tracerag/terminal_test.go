@@ -92,6 +92,16 @@ func TestCtrlCInBaseline(t *testing.T) {
 	}
 }
 
+func TestExportBinaryToTerminal(t *testing.T) {
+	cmd := exec.Command("jobshell", commandPath(t), "export", "--dir", t.TempDir(), "--format", "pprof")
+	term := startAtTerminal(t, cmd)
+	term.await(t, "tracerag export: pprof is binary, and standard output a terminal: write it to a file with -o run.pb.gz, or pipe it\r\n")
+	term.await(t, "[exit code 2,")
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 func init() { testCommands["jobshell"] = jobshell }
 
 // jobshell is to a command what a shell at a terminal is: it runs it as a job, with
