@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,11 +25,12 @@ type Process struct {
 	holding sync.Mutex  // taken while the tracing thread works for a caller
 	tr      *tracer     // ends when the process is let go
 	mem     *os.File    // /proc/PID/mem, nil where that is forbidden
-	threads []*thread   // all of them, by number; the first is the one Start stopped
+	threads []*thread   // all of them, by number
+	caller  *thread     // the one that makes system calls for us, nil until chosen
 	gate    gate
 	stop    bool // a SIGSTOP came while it was held
 
-	mu    sync.Mutex // guards gone and exit
+	mu    sync.Mutex // guards gone and exit, and the end of pidfd
 	gone  bool       // reaped: its number may be another process's by now
 	exit  Exit
 	ended chan struct{} // closed when exit is known
@@ -69,18 +71,20 @@ func (p *Process) dying() bool {
 		if len(p.threads) == 0 {
 			return true
 		}
+		// The first thread's end is not reported before that of the others.
+		last := p.threads[len(p.threads)-1]
 		var regs unix.PtraceRegs
-		if unix.PtraceGetRegs(p.threads[0].tid, &regs) != unix.ESRCH {
+		if unix.PtraceGetRegs(last.tid, &regs) != unix.ESRCH {
 			return false
 		}
 		// Only SIGKILL makes a thread that we hold leave its stop.
-		if _, err := p.await(p.threads[0].tid); err != nil && !errors.Is(err, ErrEnded) {
+		if _, err := p.await(last.tid); err != nil && !errors.Is(err, ErrEnded) {
 			return false
 		}
 	}
 }
 
-// await waits for the next stop of a thread. ErrEnded says that there is none.
+// await waits for the next stop of a thread. ErrEnded says that it has ended.
 func (p *Process) await(tid int) (unix.WaitStatus, error) {
 	for {
 		// Look first and reap under the lock: Kill must not meet a number
@@ -112,6 +116,7 @@ func (p *Process) collect(tid int) (ws unix.WaitStatus, ok bool, err error) {
 		return ws, true, nil
 	}
 	p.threads = slices.DeleteFunc(p.threads, func(t *thread) bool { return t.tid == tid })
+	p.caller = nil
 	if tid == p.pid {
 		p.finish(exitOf(ws))
 	}
@@ -175,36 +180,43 @@ func (p *Process) release() {
 	if p.mem != nil {
 		p.mem.Close()
 	}
-	if p.child {
-		go p.reap()
-	}
+	go p.reap()
 }
 
-// reap waits for the end of a child.
+// reap waits for the end of a process that was let go.
 func (p *Process) reap() {
 	// To wait for a number would be answered, too, when a tracer within this
 	// process stops it. Kernels before 5.3 know nothing better.
+	pidfd := p.pidfd // only this function changes it
 	for err := error(unix.EINTR); err == unix.EINTR; {
-		if p.pidfd >= 0 {
-			_, err = unix.Poll([]unix.PollFd{{Fd: int32(p.pidfd), Events: unix.POLLIN}}, -1)
-		} else {
+		switch {
+		case pidfd >= 0:
+			_, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, -1)
+		case p.child:
 			err = unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		case unix.Kill(p.pid, 0) != unix.ESRCH:
+			time.Sleep(20 * time.Millisecond)
+		default:
+			err = nil
 		}
-	}
-	if p.pidfd >= 0 {
-		unix.Close(p.pidfd)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if pidfd >= 0 {
+		unix.Close(pidfd)
+		p.pidfd = -1
+	}
 	if p.gone {
 		return
 	}
-	var ws unix.WaitStatus
-	if n, err := unix.Wait4(p.pid, &ws, 0, nil); err != nil || n != p.pid {
-		p.finish(Exit{Code: -1}) // something else in this process waited for it
-		return
+	exit := Exit{Code: -1}
+	if p.child {
+		var ws unix.WaitStatus
+		if n, err := unix.Wait4(p.pid, &ws, unix.WNOHANG, nil); err == nil && n == p.pid {
+			exit = exitOf(ws)
+		}
 	}
-	p.finish(exitOf(ws))
+	p.finish(exit)
 }
 
 // Abandon kills a process that was started and is still held, before it has run
@@ -226,14 +238,19 @@ func (p *Process) Abandon() {
 func (p *Process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.gone {
+	switch {
+	case p.gone:
+	case p.pidfd >= 0:
+		// The number of a process that is not our child may have a new owner.
+		_ = unix.PidfdSendSignal(p.pidfd, unix.SIGKILL, nil, 0)
+	default:
 		_ = unix.Kill(p.pid, unix.SIGKILL)
 	}
 }
 
 // Wait waits until the process has ended, which a process that is held will not
 // do by itself. When ctx is done it returns ctx's error and leaves the process
-// alone.
+// alone. How a process ended that was attached to is not known.
 func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	select {
 	case <-p.ended:

@@ -99,7 +99,7 @@ func (p *Process) share(size, addr uint64) (mem []byte, file *os.File, err error
 // createFile has the process create the file. Its name is written over the
 // thread's stack for the moment.
 func (p *Process) createFile() (fd uintptr, err error) {
-	t, err := p.idle()
+	t, err := p.callerThread()
 	if err != nil {
 		return 0, err
 	}

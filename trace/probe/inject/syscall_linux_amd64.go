@@ -34,7 +34,7 @@ func (p *Process) syscall(nr uintptr, args ...uintptr) (uintptr, error) {
 	if len(args) > 6 {
 		return 0, fmt.Errorf("system call %d has %d arguments", nr, len(args))
 	}
-	t, err := p.idle()
+	t, err := p.callerThread()
 	if err != nil {
 		return 0, err
 	}
@@ -149,18 +149,74 @@ func (p *Process) swallowSIGSYS(t *thread) (bool, error) {
 	}
 }
 
-// rest gives a thread its registers back.
+// rest gives a thread that has made a system call its own registers back.
 func (p *Process) rest(t *thread, own *unix.PtraceRegs) error {
+	if t.seized {
+		// It may have been within a system call of its own. To restart it the
+		// kernel looks at the registers on the way out of a signal's stop;
+		// out of a system call's stop, where the thread is now, only if it
+		// has another reason to.
+		if err := p.halt(t); err != nil {
+			return err
+		}
+	}
 	return unix.PtraceSetRegs(t.tid, own)
 }
 
-// idle is the thread that makes system calls for us.
-func (p *Process) idle() (*thread, error) {
+// halt moves a stopped thread on to the stop that an interruption makes, with not
+// one instruction in between: the kernel stops it on the way.
+func (p *Process) halt(t *thread) error { return p.deliver(t, 0) }
+
+// deliver is halt for a thread that is stopped to get a signal, which it gets: it
+// then stands at the beginning of the signal's handler.
+func (p *Process) deliver(t *thread, signal unix.Signal) error {
+	for {
+		if err := unix.PtraceInterrupt(t.tid); err != nil {
+			return err
+		}
+		if err := unix.PtraceCont(t.tid, int(signal)); err != nil {
+			return err
+		}
+		ws, err := p.await(t.tid)
+		if err != nil {
+			return err
+		}
+		if eventOf(ws) != 0 {
+			return nil
+		}
+		if signal = ws.StopSignal(); signal == unix.SIGSTOP {
+			p.stop, signal = true, 0
+		}
+	}
+}
+
+// callerThread is the thread that makes system calls for us. We prefer one that
+// is within a system call: it is certainly not in a restartable sequence, which
+// the kernel would forget when the thread is seen elsewhere.
+func (p *Process) callerThread() (*thread, error) {
+	if p.caller != nil {
+		return p.caller, nil
+	}
+	for _, t := range p.threads {
+		var regs unix.PtraceRegs
+		if err := unix.PtraceGetRegs(t.tid, &regs); err != nil {
+			return nil, err
+		}
+		if inSyscall(&regs) {
+			p.caller = t
+			return t, nil
+		}
+	}
 	if len(p.threads) == 0 {
 		return nil, ErrEnded
 	}
-	return p.threads[0], nil
+	p.caller = p.threads[0]
+	return p.caller, nil
 }
+
+// inSyscall reports whether a thread stands behind a system call of its own, whose
+// number the kernel keeps.
+func inSyscall(regs *unix.PtraceRegs) bool { return int64(regs.Orig_rax) >= 0 }
 
 func parseSet(text string) (signalSet, error) {
 	var s signalSet

@@ -56,6 +56,7 @@ func (t *tracer) end() { close(t.work) }
 // thread is a thread of the process, stopped.
 type thread struct {
 	tid    int
+	seized bool      // by PTRACE_SEIZE: it can be asked to stop
 	masked bool      // its signal mask is ours
 	mask   signalSet // its own
 }

@@ -1,0 +1,425 @@
+package inject
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestAttachBusy holds a program again and again that does all that programs do.
+func TestAttachBusy(t *testing.T) {
+	r := start(t, "busy")
+	r.line(t)
+	const rounds = 50
+	for i := range rounds {
+		p := r.attach(t)
+		threads, err := p.Threads()
+		if err != nil || len(threads) < 2 {
+			t.Fatalf("%d threads, %v", len(threads), err)
+		}
+		for _, th := range threads {
+			if s, err := readStatusFile(fmt.Sprintf("/proc/%d/task/%d/status", r.pid(), th.Tid)); err != nil || !strings.HasPrefix(s["State"], "t") {
+				t.Fatalf("round %d: thread %d is not held: %s, %v", i, th.Tid, s["State"], err)
+			}
+		}
+		if pid, err := p.Syscall(unix.SYS_GETPID); err != nil || int(pid) != r.pid() {
+			t.Fatalf("round %d: getpid is %d, %v", i, pid, err)
+		}
+		if i == 0 {
+			if err := furnish(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.Detach(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if status, err := readStatus(r.pid()); err != nil || status["TracerPid"] != "0" {
+		t.Errorf("still traced by %s, %v", status["TracerPid"], err)
+	}
+	r.end(t, "done 0\n")
+}
+
+// TestAttachWaiting makes system calls on a thread that waits in one of its own,
+// several times. Its own returns what it would have returned, when it would have.
+func TestAttachWaiting(t *testing.T) {
+	for name, tt := range waits {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := start(t, "waiting", name)
+			tid, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(r.line(t), "thread ")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "it waits", func() bool {
+				text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", r.pid(), tid))
+				return err == nil && strings.HasPrefix(string(text), fmt.Sprint(tt.nr, " "))
+			})
+			for range 3 {
+				p := r.attach(t)
+				for _, th := range p.threads {
+					if th.tid == tid {
+						p.caller = th
+					}
+				}
+				var before, after unix.PtraceRegs
+				err := p.do(func() error {
+					return errors.Join(unix.PtraceGetRegs(tid, &before), func() error {
+						_, err := p.syscall(unix.SYS_GETPPID)
+						return err
+					}(), unix.PtraceGetRegs(tid, &after))
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				// From the second time on it may be in the call that resumes it.
+				if before != after || before.Orig_rax != uint64(tt.nr) && before.Orig_rax != unix.SYS_RESTART_SYSCALL {
+					t.Errorf("its registers were\n%+v and are\n%+v", before, after)
+				}
+				if p.caller.tid != tid {
+					t.Errorf("thread %d made the call, not %d", p.caller.tid, tid)
+				}
+				if err := p.Detach(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			switch tt.wake {
+			case "input":
+				if _, err := r.stdin.Write([]byte("x")); err != nil {
+					t.Fatal(err)
+				}
+			case "signal":
+				if err := unix.Tgkill(r.pid(), tid, unix.Signal(64)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var result, errno, ms int
+			line := r.line(t)
+			if _, err := fmt.Sscan(line, &result, &errno, &ms); err != nil || fmt.Sprint(result, errno) != tt.want {
+				t.Errorf("it returned %q, want %q", line, tt.want)
+			}
+			if tt.wake == "" && (ms < 300 || ms > 3000) {
+				t.Errorf("300 ms last %d ms", ms)
+			}
+			r.end(t, "")
+		})
+	}
+}
+
+// TestAttachSignals sends signals to a program while it is held and while it is
+// about to be: it gets every one.
+func TestAttachSignals(t *testing.T) {
+	r := start(t, "signals")
+	r.line(t)
+	n := 0
+	next := func() {
+		t.Helper()
+		n++
+		if line := r.line(t); line != fmt.Sprintf("signal %d\n", n) {
+			t.Fatalf("it says %q, want signal %d", line, n)
+		}
+	}
+	send := func() {
+		t.Helper()
+		if err := unix.Kill(r.pid(), unix.SIGUSR1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		p := r.attach(t)
+		send()
+		if _, err := p.Syscall(unix.SYS_GETPID); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Detach(); err != nil {
+			t.Fatal(err)
+		}
+		next()
+	}
+	for i := range 50 {
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			time.Sleep(time.Duration(i) * 10 * time.Microsecond)
+			_ = unix.Kill(r.pid(), unix.SIGUSR1)
+		}()
+		p := r.attach(t)
+		if _, err := p.Syscall(unix.SYS_GETPID); err != nil {
+			t.Fatal(err)
+		}
+		<-sent
+		if err := p.Detach(); err != nil {
+			t.Fatal(err)
+		}
+		next()
+	}
+	r.end(t, "")
+}
+
+// TestAttachStopped holds a program that Ctrl-Z has stopped, which it is afterwards,
+// and one that is stopped while it is held.
+func TestAttachStopped(t *testing.T) {
+	for _, when := range []string{"before", "while held", "while held, with a call"} {
+		t.Run(when, func(t *testing.T) {
+			r := start(t, "signals")
+			r.line(t)
+			stop := func() {
+				if err := unix.Kill(r.pid(), unix.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if when == "before" {
+				stop()
+				eventually(t, "it is stopped", func() bool { return state(r.pid()) == "T" })
+			}
+			p := r.attach(t)
+			if when != "before" {
+				stop()
+			}
+			if when != "while held" {
+				if pid, err := p.Syscall(unix.SYS_GETPID); err != nil || int(pid) != r.pid() {
+					t.Fatalf("getpid is %d, %v", pid, err)
+				}
+			}
+			if err := p.Detach(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "it is stopped", func() bool { return state(r.pid()) == "T" })
+			time.Sleep(20 * time.Millisecond)
+			if s := state(r.pid()); s != "T" {
+				t.Errorf("its state is %s, want T", s)
+			}
+			if err := unix.Kill(r.pid(), unix.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			r.end(t, "")
+		})
+	}
+}
+
+// TestAttachShare shares memory with a program that runs.
+func TestAttachShare(t *testing.T) {
+	r := start(t, "signals")
+	r.line(t)
+	before := descriptors(t, r.pid())
+	p := r.attach(t)
+	mem, file, err := p.Share(sharedSize, sharedAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(mem)
+	defer file.Close()
+	if _, err := p.Syscall(unix.SYS_GETRANDOM, sharedAt, 64, 0); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Equal(mem[:64], make([]byte, 64)) {
+		t.Error("what the process has written is not to be seen here")
+	}
+	if err := p.Detach(); err != nil {
+		t.Fatal(err)
+	}
+	if after := descriptors(t, r.pid()); after != before {
+		t.Errorf("its descriptors were %s and are %s", before, after)
+	}
+	r.end(t, "")
+}
+
+func descriptors(t *testing.T, pid int) string {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(entries)
+}
+
+// TestMoveOut moves threads of a busy program out of the code that they are in.
+func TestMoveOut(t *testing.T) {
+	r := start(t, "busy")
+	r.line(t)
+	moved := 0
+	for round := 0; round < 200 && moved < 20; round++ {
+		p := r.attach(t)
+		before, err := p.Threads()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ranges []Range
+		for _, th := range before {
+			around := Range{th.Regs.Rip - 2, th.Regs.Rip + 3}
+			if th.Regs.Rip < 1<<32 && !slices.ContainsFunc(before, func(o Thread) bool { // in the program's code
+				return inSyscall(&o.Regs) && within(o.Regs.Rip, []Range{around})
+			}) {
+				ranges = append(ranges, around)
+			}
+		}
+		if err := p.MoveOut(ranges...); err != nil {
+			t.Fatal(err)
+		}
+		after, err := p.Threads()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, th := range after {
+			if within(th.Regs.Rip, ranges) {
+				t.Errorf("thread %d is still at %#x", th.Tid, th.Regs.Rip)
+			}
+			if th.Regs != before[i].Regs {
+				moved++
+			}
+			if (th.Regs != before[i].Regs) != within(before[i].Regs.Rip, ranges) {
+				t.Errorf("thread %d moved from %#x to %#x, ranges %x", th.Tid, before[i].Regs.Rip, th.Regs.Rip, ranges)
+			}
+		}
+		if _, err := p.Syscall(unix.SYS_GETPID); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Detach(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if moved == 0 {
+		t.Error("no thread was moved")
+	}
+	r.end(t, "done 0\n")
+}
+
+// TestStepSignal steps over an instruction that faults: the program's handler runs.
+func TestStepSignal(t *testing.T) {
+	r := start(t, "signals")
+	r.line(t)
+	p := r.attach(t)
+	if err := p.do(func() error {
+		th := p.threads[0]
+		var regs unix.PtraceRegs
+		if err := unix.PtraceGetRegs(th.tid, &regs); err != nil {
+			return err
+		}
+		regs.Rip, regs.Orig_rax = 0x10, ^uint64(0) // where nothing is
+		if err := unix.PtraceSetRegs(th.tid, &regs); err != nil {
+			return err
+		}
+		if err := p.step(th); err != nil {
+			return err
+		}
+		if err := unix.PtraceGetRegs(th.tid, &regs); err != nil {
+			return err
+		}
+		if regs.Rip < pageSize {
+			return fmt.Errorf("it stands at %#x, not at its handler", regs.Rip)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Detach(); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.cmd.Wait()
+	if code := r.cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(r.stderr.String(), "SIGSEGV") {
+		t.Errorf("it ends with %d and says %q", code, r.stderr.String())
+	}
+}
+
+// TestAttachedEnds kills a program while it is held.
+func TestAttachedEnds(t *testing.T) {
+	r := start(t, "busy")
+	r.line(t)
+	p := r.attach(t)
+	p.Kill()
+	if _, err := p.Syscall(unix.SYS_GETPID); !errors.Is(err, ErrEnded) {
+		t.Errorf("getpid: %v, want ErrEnded", err)
+	}
+	if exit, err := p.Wait(t.Context()); err != nil || exit.Signal != "SIGKILL" {
+		t.Errorf("it ends with %v, %v", exit, err)
+	}
+	if err := p.Detach(); err != nil {
+		t.Errorf("letting go of the dead: %v", err)
+	}
+}
+
+// TestAttachedWait waits for a program that was let go.
+func TestAttachedWait(t *testing.T) {
+	for _, how := range []string{"pidfd", "number"} {
+		t.Run(how, func(t *testing.T) {
+			r := start(t, "signals")
+			r.line(t)
+			p := r.attach(t)
+			if how == "number" {
+				unix.Close(p.pidfd)
+				p.pidfd = -1
+			}
+			if err := p.Detach(); err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(50*time.Millisecond, func() { r.stdin.Close() })
+			go func() { _, _ = r.cmd.Process.Wait() }()
+			exit, err := p.Wait(t.Context())
+			if err != nil || exit.Signal != "" {
+				t.Errorf("it ends with %v, %v", exit, err)
+			}
+		})
+	}
+}
+
+// TestAttachRefuses attaches to what it cannot hold.
+func TestAttachRefuses(t *testing.T) {
+	r := start(t, "signals")
+	r.line(t)
+	t.Run("this process", func(t *testing.T) {
+		if _, err := Attach(os.Getpid()); err == nil {
+			t.Error("it is held")
+		}
+	})
+	t.Run("no process", func(t *testing.T) {
+		if _, err := Attach(1 << 30); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("attaching: %v", err)
+		}
+	})
+	t.Run("traced", func(t *testing.T) {
+		p := r.attach(t)
+		if _, err := Attach(r.pid()); !errors.Is(err, ErrPtrace) || !strings.Contains(err.Error(), "traces it") {
+			t.Errorf("attaching: %v, want that it is traced", err)
+		}
+		if err := p.Detach(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("somebody else's", func(t *testing.T) {
+		if os.Geteuid() != 0 {
+			t.Skip("only root can be two users")
+		}
+		cmd := plainRole("attach", itoa(r.pid()))
+		asNobody(t, cmd)
+		out, _ := cmd.CombinedOutput()
+		if !strings.Contains(string(out), ErrPtrace.Error()) || !strings.Contains(string(out), "same user") {
+			t.Errorf("it says %q", out)
+		}
+	})
+	t.Run("ended thread", func(t *testing.T) {
+		r := start(t, "headless")
+		r.line(t)
+		if p, err := Attach(r.pid()); err == nil {
+			if _, err := p.Syscall(unix.SYS_GETPID); err == nil {
+				t.Log("it can be held")
+			}
+			if err := p.Detach(); err != nil {
+				t.Error(err)
+			}
+		}
+		r.end(t, "done\n")
+	})
+	r.end(t, "")
+}
