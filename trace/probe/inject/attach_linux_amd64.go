@@ -22,21 +22,23 @@ const attachTime = 10 * time.Second
 // or returns EINTR if it is one of the few that do when a process is stopped and
 // continued (signal(7) lists them), such as epoll_wait with a timeout. If we end
 // while the process is held, it goes on, too.
-func Attach(pid int) (*Process, error) {
+func Attach(pid int) (*Process, error) { return attach(pid, attachTime) }
+
+func attach(pid int, patience time.Duration) (*Process, error) {
 	if pid == os.Getpid() {
 		return nil, fmt.Errorf("process %d is this one", pid)
 	}
 	if err := checkFormat(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
 		return nil, attachError(pid, err)
 	}
-	p := &Process{pid: pid, pidfd: -1, tr: newTracer(), ended: make(chan struct{})}
+	p := &Process{pid: pid, tr: newTracer(), ended: make(chan struct{})}
 	if fd, err := unix.PidfdOpen(pid, 0); err == nil {
-		p.pidfd = fd
+		p.pidfd = os.NewFile(uintptr(fd), "pidfd")
 	}
 	p.held.Store(true)
 	var err error
 	p.tr.do(func() {
-		if err = p.stopAll(time.Now().Add(attachTime)); err == nil {
+		if err = p.stopAll(time.Now().Add(patience)); err == nil {
 			err = p.openMemory()
 		}
 	})

@@ -208,31 +208,42 @@ func TestAttachStopped(t *testing.T) {
 	}
 }
 
-// TestAttachShare shares memory with a program that runs.
+// TestAttachShare shares memory with a program that runs, also with one that has
+// locked all of its memory: ours does not become resident.
 func TestAttachShare(t *testing.T) {
-	r := start(t, "signals")
-	r.line(t)
-	before := descriptors(t, r.pid())
-	p := r.attach(t)
-	mem, file, err := p.Share(sharedSize, sharedAt)
-	if err != nil {
-		t.Fatal(err)
+	for _, args := range [][]string{nil, {"locked"}} {
+		t.Run(strings.Join(args, ""), func(t *testing.T) {
+			r := start(t, "signals", args...)
+			if line := r.line(t); line != "ready\n" {
+				t.Skip("its memory cannot be locked:", line)
+			}
+			before := descriptors(t, r.pid())
+			p := r.attach(t)
+			mem, file, err := p.Share(sharedSize, sharedAt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unix.Munmap(mem)
+			defer file.Close()
+			var st unix.Stat_t
+			if err := unix.Fstat(int(file.Fd()), &st); err != nil || st.Blocks != 0 {
+				t.Errorf("it takes %d bytes, %v", st.Blocks*512, err)
+			}
+			if _, err := p.Syscall(unix.SYS_GETRANDOM, sharedAt, 64, 0); err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Equal(mem[:64], make([]byte, 64)) {
+				t.Error("what the process has written is not to be seen here")
+			}
+			if err := p.Detach(); err != nil {
+				t.Fatal(err)
+			}
+			if after := descriptors(t, r.pid()); after != before {
+				t.Errorf("its descriptors were %s and are %s", before, after)
+			}
+			r.end(t, "")
+		})
 	}
-	defer unix.Munmap(mem)
-	defer file.Close()
-	if _, err := p.Syscall(unix.SYS_GETRANDOM, sharedAt, 64, 0); err != nil {
-		t.Fatal(err)
-	}
-	if bytes.Equal(mem[:64], make([]byte, 64)) {
-		t.Error("what the process has written is not to be seen here")
-	}
-	if err := p.Detach(); err != nil {
-		t.Fatal(err)
-	}
-	if after := descriptors(t, r.pid()); after != before {
-		t.Errorf("its descriptors were %s and are %s", before, after)
-	}
-	r.end(t, "")
 }
 
 func descriptors(t *testing.T, pid int) string {
@@ -242,6 +253,42 @@ func descriptors(t *testing.T, pid int) string {
 		t.Fatal(err)
 	}
 	return fmt.Sprint(entries)
+}
+
+// TestAttachInVain gives up on threads that have not stopped yet. The program does
+// not mind.
+func TestAttachInVain(t *testing.T) {
+	r := start(t, "busy")
+	r.line(t)
+	failed := 0
+	for range 20 {
+		p, err := attach(r.pid(), 0)
+		if err == nil {
+			if err := p.Detach(); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if failed++; !strings.Contains(err.Error(), "does not stop") {
+			t.Fatal(err)
+		}
+		eventually(t, "it is let go", func() bool {
+			tids, err := (&Process{pid: r.pid()}).tids()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, tid := range tids {
+				if s, err := readStatusFile(fmt.Sprintf("/proc/%d/task/%d/status", r.pid(), tid)); err == nil && s["TracerPid"] != "0" {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	if failed == 0 {
+		t.Error("all threads have stopped before they were asked to")
+	}
+	r.end(t, "done 0\n")
 }
 
 // TestMoveOut moves threads of a busy program out of the code that they are in.
@@ -358,8 +405,8 @@ func TestAttachedWait(t *testing.T) {
 			r.line(t)
 			p := r.attach(t)
 			if how == "number" {
-				unix.Close(p.pidfd)
-				p.pidfd = -1
+				p.pidfd.Close()
+				p.pidfd = nil
 			}
 			if err := p.Detach(); err != nil {
 				t.Fatal(err)

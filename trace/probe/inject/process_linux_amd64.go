@@ -18,8 +18,8 @@ import (
 // In between its methods act on it; after that only Pid, Kill and Wait do.
 type Process struct {
 	pid   int
-	child bool // started by us: ours to wait for
-	pidfd int  // a descriptor that says when it has ended, -1 where there are none
+	child bool     // started by us: ours to wait for
+	pidfd *os.File // the kernel's handle on it, nil where there are none
 
 	held    atomic.Bool // false once it is let go
 	holding sync.Mutex  // taken while the tracing thread works for a caller
@@ -30,7 +30,8 @@ type Process struct {
 	gate    gate
 	stop    bool // a SIGSTOP came while it was held
 
-	mu    sync.Mutex // guards gone and exit, and the end of pidfd
+	watch sync.Once  // begins to wait for its end
+	mu    sync.Mutex // guards gone and exit
 	gone  bool       // reaped: its number may be another process's by now
 	exit  Exit
 	ended chan struct{} // closed when exit is known
@@ -128,6 +129,9 @@ func (p *Process) finish(e Exit) {
 	if !p.gone {
 		p.gone, p.exit = true, e
 		close(p.ended)
+		if p.pidfd != nil {
+			p.pidfd.Close()
+		}
 	}
 }
 
@@ -180,18 +184,24 @@ func (p *Process) release() {
 	if p.mem != nil {
 		p.mem.Close()
 	}
-	go p.reap()
+	if p.child {
+		p.watch.Do(func() { go p.awaitEnd() })
+	}
 }
 
-// reap waits for the end of a process that was let go.
-func (p *Process) reap() {
+// awaitEnd waits for the end of a process that is not held, and reaps a child.
+func (p *Process) awaitEnd() {
+	select {
+	case <-p.ended: // while it was held
+		return
+	default:
+	}
 	// To wait for a number would be answered, too, when a tracer within this
 	// process stops it. Kernels before 5.3 know nothing better.
-	pidfd := p.pidfd // only this function changes it
 	for err := error(unix.EINTR); err == unix.EINTR; {
 		switch {
-		case pidfd >= 0:
-			_, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, -1)
+		case p.pidfd != nil:
+			_, err = unix.Poll([]unix.PollFd{{Fd: int32(p.pidfd.Fd()), Events: unix.POLLIN}}, -1)
 		case p.child:
 			err = unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		case unix.Kill(p.pid, 0) != unix.ESRCH:
@@ -202,10 +212,6 @@ func (p *Process) reap() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if pidfd >= 0 {
-		unix.Close(pidfd)
-		p.pidfd = -1
-	}
 	if p.gone {
 		return
 	}
@@ -240,9 +246,9 @@ func (p *Process) Kill() {
 	defer p.mu.Unlock()
 	switch {
 	case p.gone:
-	case p.pidfd >= 0:
+	case p.pidfd != nil:
 		// The number of a process that is not our child may have a new owner.
-		_ = unix.PidfdSendSignal(p.pidfd, unix.SIGKILL, nil, 0)
+		_ = unix.PidfdSendSignal(int(p.pidfd.Fd()), unix.SIGKILL, nil, 0)
 	default:
 		_ = unix.Kill(p.pid, unix.SIGKILL)
 	}
@@ -252,6 +258,9 @@ func (p *Process) Kill() {
 // do by itself. When ctx is done it returns ctx's error and leaves the process
 // alone. How a process ended that was attached to is not known.
 func (p *Process) Wait(ctx context.Context) (Exit, error) {
+	if !p.child && !p.held.Load() {
+		p.watch.Do(func() { go p.awaitEnd() })
+	}
 	select {
 	case <-p.ended:
 		return p.exit, nil

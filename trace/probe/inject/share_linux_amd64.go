@@ -15,7 +15,8 @@ const memoryName = "tracerag"
 // side writes the other reads. It is filled with zeros, takes room only where
 // something was written, and outlives the process here. addr and size are whole
 // pages; file is the memory as a file, in which SEEK_DATA finds what was written.
-// The caller unmaps mem and closes file.
+// The caller unmaps mem and closes file. A program that locks its memory only
+// after this (mlockall) makes all of it resident: size is what that may cost.
 //
 // ErrMemory says that this size is refused, and the process is as it was: try
 // again with a smaller one. ErrTaken says that something is at addr.
@@ -40,7 +41,7 @@ func (p *Process) Share(size, addr uint64) (mem []byte, file *os.File, err error
 }
 
 func refusedSize(size uint64, err error) error {
-	return fmt.Errorf("%w: %d bytes: %w\nulimit -v must allow for them; they take room only as they are used", ErrMemory, size, err)
+	return fmt.Errorf("%w: %d bytes: %w\nulimit -v must allow for them, in a program that locks its memory also ulimit -l; they take room only as they are used", ErrMemory, size, err)
 }
 
 // checkFileLimit keeps to the limit of files' sizes. Whoever exceeds it gets a
@@ -78,7 +79,7 @@ func (p *Process) share(size, addr uint64) (mem []byte, file *os.File, err error
 	if err := unix.Ftruncate(int(file.Fd()), int64(size)); err != nil {
 		return nil, nil, refusedSize(size, err)
 	}
-	if err := p.mapAt(addr, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE, fd); err != nil {
+	if err := p.mapShared(addr, size, fd); err != nil {
 		return nil, nil, err
 	}
 	// A core dump would hold all of it, the untouched part as zeros. If the
@@ -94,6 +95,32 @@ func (p *Process) share(size, addr uint64) (mem []byte, file *os.File, err error
 		err = errors.Join(err, e)
 	}
 	return nil, nil, err
+}
+
+// mapShared has the process map the file. In a process that locks its memory
+// (mlockall) what is mapped becomes resident at once, if it is accessible; so at
+// first it is not, and then it is exempted.
+func (p *Process) mapShared(addr, size uint64, fd uintptr) error {
+	const flags = unix.MAP_SHARED | unix.MAP_NORESERVE
+	status, err := readStatus(p.pid)
+	if err != nil {
+		return err
+	}
+	if locked := status["VmLck"]; locked == "" || locked == "0 kB" {
+		return p.mapAt(addr, size, unix.PROT_READ|unix.PROT_WRITE, flags, fd)
+	}
+	if err := p.mapAt(addr, size, unix.PROT_NONE, flags, fd); err != nil {
+		return err
+	}
+	_, err = p.syscall(unix.SYS_MUNLOCK, uintptr(addr), uintptr(size))
+	if err == nil {
+		_, err = p.syscall(unix.SYS_MPROTECT, uintptr(addr), uintptr(size), unix.PROT_READ|unix.PROT_WRITE)
+	}
+	if err != nil {
+		_, e := p.syscall(unix.SYS_MUNMAP, uintptr(addr), uintptr(size))
+		return errors.Join(err, e)
+	}
+	return nil
 }
 
 // createFile has the process create the file. Its name is written over the

@@ -47,12 +47,16 @@ func Start(path string, argv []string, attr Attr) (*Process, error) {
 	if attr.Env == nil {
 		attr.Env = os.Environ()
 	}
-	p := &Process{child: true, pidfd: -1, tr: newTracer(), ended: make(chan struct{})}
+	p := &Process{child: true, tr: newTracer(), ended: make(chan struct{})}
+	pidfd := -1 // and so it stays before Linux 5.2
 	var err error
-	p.tr.do(func() { p.pid, err = fork(path, argv, attr, &p.pidfd) })
+	p.tr.do(func() { p.pid, err = fork(path, argv, attr, &pidfd) })
 	if err != nil {
 		p.tr.end()
 		return nil, startError(path, file, err)
+	}
+	if pidfd >= 0 {
+		p.pidfd = os.NewFile(uintptr(pidfd), "pidfd")
 	}
 	p.held.Store(true)
 	if err := p.do(p.takeHold); err != nil {

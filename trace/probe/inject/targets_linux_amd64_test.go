@@ -168,7 +168,7 @@ func waitingRole(args []string) error {
 }
 
 // signalsRole counts signals until its input ends.
-func signalsRole([]string) error {
+func signalsRole(args []string) error {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGUSR1)
 	go func() {
@@ -177,6 +177,12 @@ func signalsRole([]string) error {
 			fmt.Println("signal", n)
 		}
 	}()
+	if len(args) > 0 { // lock all memory
+		if err := unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE); err != nil {
+			fmt.Println(err)
+			return nil
+		}
+	}
 	fmt.Println("ready")
 	_, err := io.Copy(io.Discard, os.Stdin)
 	return err
