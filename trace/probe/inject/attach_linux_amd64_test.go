@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -167,6 +166,43 @@ func TestAttachSignals(t *testing.T) {
 	r.end(t, "")
 }
 
+// TestAttachDelivers stops a thread that is just getting a signal: it gets it first.
+func TestAttachDelivers(t *testing.T) {
+	r := start(t, "signals")
+	r.line(t)
+	p := &Process{pid: r.pid(), tr: newTracer(), ended: make(chan struct{})}
+	p.held.Store(true)
+	th := &thread{tid: r.pid(), seized: true}
+	p.threads = []*thread{th}
+	if err := p.do(func() error {
+		if err := ptrace(unix.PTRACE_SEIZE, th.tid, 0, unix.PTRACE_O_TRACESYSGOOD); err != nil {
+			return err
+		}
+		if err := unix.Tgkill(p.pid, th.tid, unix.SIGUSR1); err != nil {
+			return err
+		}
+		for state(th.tid) != "t" {
+			time.Sleep(time.Millisecond)
+		}
+		if err := unix.PtraceInterrupt(th.tid); err != nil {
+			return err
+		}
+		return p.settle(th, time.Now().Add(patience))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Syscall(unix.SYS_GETPID); err != nil {
+		t.Error(err)
+	}
+	if err := p.Detach(); err != nil {
+		t.Fatal(err)
+	}
+	if line := r.line(t); line != "signal 1\n" {
+		t.Errorf("it says %q, want that it got a signal", line)
+	}
+	r.end(t, "")
+}
+
 // TestAttachStopped holds a program that Ctrl-Z has stopped, which it is afterwards,
 // and one that is stopped while it is held.
 func TestAttachStopped(t *testing.T) {
@@ -289,95 +325,6 @@ func TestAttachInVain(t *testing.T) {
 		t.Error("all threads have stopped before they were asked to")
 	}
 	r.end(t, "done 0\n")
-}
-
-// TestMoveOut moves threads of a busy program out of the code that they are in.
-func TestMoveOut(t *testing.T) {
-	r := start(t, "busy")
-	r.line(t)
-	moved := 0
-	for round := 0; round < 200 && moved < 20; round++ {
-		p := r.attach(t)
-		before, err := p.Threads()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var ranges []Range
-		for _, th := range before {
-			around := Range{th.Regs.Rip - 2, th.Regs.Rip + 3}
-			if th.Regs.Rip < 1<<32 && !slices.ContainsFunc(before, func(o Thread) bool { // in the program's code
-				return inSyscall(&o.Regs) && within(o.Regs.Rip, []Range{around})
-			}) {
-				ranges = append(ranges, around)
-			}
-		}
-		if err := p.MoveOut(ranges...); err != nil {
-			t.Fatal(err)
-		}
-		after, err := p.Threads()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, th := range after {
-			if within(th.Regs.Rip, ranges) {
-				t.Errorf("thread %d is still at %#x", th.Tid, th.Regs.Rip)
-			}
-			if th.Regs != before[i].Regs {
-				moved++
-			}
-			if (th.Regs != before[i].Regs) != within(before[i].Regs.Rip, ranges) {
-				t.Errorf("thread %d moved from %#x to %#x, ranges %x", th.Tid, before[i].Regs.Rip, th.Regs.Rip, ranges)
-			}
-		}
-		if _, err := p.Syscall(unix.SYS_GETPID); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Detach(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Millisecond)
-	}
-	if moved == 0 {
-		t.Error("no thread was moved")
-	}
-	r.end(t, "done 0\n")
-}
-
-// TestStepSignal steps over an instruction that faults: the program's handler runs.
-func TestStepSignal(t *testing.T) {
-	r := start(t, "signals")
-	r.line(t)
-	p := r.attach(t)
-	if err := p.do(func() error {
-		th := p.threads[0]
-		var regs unix.PtraceRegs
-		if err := unix.PtraceGetRegs(th.tid, &regs); err != nil {
-			return err
-		}
-		regs.Rip, regs.Orig_rax = 0x10, ^uint64(0) // where nothing is
-		if err := unix.PtraceSetRegs(th.tid, &regs); err != nil {
-			return err
-		}
-		if err := p.step(th); err != nil {
-			return err
-		}
-		if err := unix.PtraceGetRegs(th.tid, &regs); err != nil {
-			return err
-		}
-		if regs.Rip < pageSize {
-			return fmt.Errorf("it stands at %#x, not at its handler", regs.Rip)
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Detach(); err != nil {
-		t.Fatal(err)
-	}
-	_ = r.cmd.Wait()
-	if code := r.cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(r.stderr.String(), "SIGSEGV") {
-		t.Errorf("it ends with %d and says %q", code, r.stderr.String())
-	}
 }
 
 // TestAttachedEnds kills a program while it is held.
