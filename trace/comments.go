@@ -7,10 +7,17 @@ import (
 )
 
 // meta is what stands in the file's comments, one fact a comment, as
-// "tracerag.KEY=JSON". Keys that a reader does not know are an error within its
-// own version and do not occur in older ones.
+// "tracerag.KEY=JSON".
+//
+// Later writers may add facts without a new format version: a reader passes
+// over keys that it does not know, as it does over labels and marks. For a fact
+// without which the rest would be misread, a writer adds its name to
+// "requires", and a reader that does not know all of these names refuses the
+// file.
 type meta struct {
 	Format     int
+	Requires   []string
+	Total      total
 	Recorder   string
 	Command    []string
 	Dir        string
@@ -23,10 +30,20 @@ type meta struct {
 	Losses     []Loss
 }
 
+// total is what the samples add up to. Other tools that merge, subtract or
+// filter profiles keep comments as they are and change the samples: the sums
+// tell a trace from what such a tool has made of it.
+type total struct {
+	Calls int64 `json:"calls"`
+	Nodes int   `json:"nodes"`
+}
+
 // fields lists the comments in the order in which they are written.
 func (m *meta) fields() []metaField {
 	return []metaField{
 		{"format", &m.Format, false},
+		{"requires", &m.Requires, m.Requires == nil},
+		{"total", &m.Total, false},
 		{"recorder", &m.Recorder, false},
 		{"command", &m.Command, m.Command == nil},
 		{"dir", &m.Dir, m.Dir == ""},
@@ -48,7 +65,7 @@ type metaField struct {
 const lossKey = "loss" // repeated: one comment a loss
 
 func (t *Trace) comments() ([]string, error) {
-	m := meta{FormatVersion, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses}
+	m := meta{FormatVersion, nil, total{t.Calls(), len(t.Nodes)}, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses}
 	m.Program.Path, m.Program.BuildID = "", "" // they stand in the mapping
 	var out []string
 	add := func(key string, v any) error {
@@ -75,46 +92,47 @@ func (t *Trace) comments() ([]string, error) {
 	return out, nil
 }
 
-func (t *Trace) setComments(comments []string) error {
-	var m meta
-	fields := map[string]any{}
-	for _, f := range m.fields() {
-		fields[f.key] = f.value
-	}
-	ours := false
+// readComments returns what stands in the comments of a profile.
+func readComments(comments []string) (*meta, error) {
+	values := map[string][]string{}
 	for _, c := range comments {
-		rest, ok := strings.CutPrefix(c, prefix)
-		if !ok {
-			continue
+		if rest, ok := strings.CutPrefix(c, prefix); ok {
+			key, value, _ := strings.Cut(rest, "=")
+			values[key] = append(values[key], value)
 		}
-		ours = true
-		key, value, _ := strings.Cut(rest, "=")
-		var err error
-		switch dst := fields[key]; {
-		case key == lossKey:
-			var l Loss
-			if err = json.Unmarshal([]byte(value), &l); err == nil {
-				m.Losses = append(m.Losses, l)
+	}
+	if len(values) == 0 {
+		return nil, ErrForeign
+	}
+	m := &meta{}
+	for _, f := range m.fields() {
+		v := values[f.key]
+		if len(v) > 1 {
+			return nil, fmt.Errorf("comment %s%s stands there %d times, as after merging traces: %s (`tracerag compare A B` sets two traces side by side)", prefix, f.key, len(v), changed)
+		}
+		if len(v) == 1 {
+			if err := json.Unmarshal([]byte(v[0]), f.value); err != nil {
+				return nil, fmt.Errorf("a damaged trace: comment %s%s: %w", prefix, f.key, err)
 			}
-		case dst != nil:
-			err = json.Unmarshal([]byte(value), dst)
-		case m.Format == FormatVersion:
-			err = fmt.Errorf("unknown key")
 		}
-		if err != nil {
-			return fmt.Errorf("a damaged trace: comment %s%s: %w", prefix, key, err)
-		}
-		if m.Format > FormatVersion {
-			return fmt.Errorf("trace format %d is newer than this tracerag reads (%d): update tracerag", m.Format, FormatVersion)
+		// The first two say whether the others can be understood at all.
+		switch {
+		case f.key == "format" && m.Format > FormatVersion:
+			return nil, fmt.Errorf("trace format %d is newer than this tracerag reads (%d): update tracerag", m.Format, FormatVersion)
+		case f.key == "format" && m.Format < 1:
+			return nil, fmt.Errorf("a damaged trace: comment %sformat is missing or not positive", prefix)
+		case f.key == "requires" && len(m.Requires) > 0:
+			return nil, fmt.Errorf("reading this trace requires what this tracerag does not know (%s): update tracerag", strings.Join(m.Requires, ", "))
+		case f.key == "total" && len(v) == 0:
+			return nil, fmt.Errorf("a damaged trace: comment %stotal is missing", prefix)
 		}
 	}
-	if !ours {
-		return ErrForeign
+	for _, v := range values[lossKey] {
+		var l Loss
+		if err := json.Unmarshal([]byte(v), &l); err != nil {
+			return nil, fmt.Errorf("a damaged trace: comment %s%s: %w", prefix, lossKey, err)
+		}
+		m.Losses = append(m.Losses, l)
 	}
-	if m.Format < 1 {
-		return fmt.Errorf("a damaged trace: comment %sformat is missing or not positive", prefix)
-	}
-	t.Recorder, t.Command, t.Dir, t.Exit, t.Program = m.Recorder, m.Command, m.Dir, m.Exit, m.Program
-	t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses = m.Include, m.Exclude, m.Baseline, m.Goroutines, m.Losses
-	return nil
+	return m, nil
 }

@@ -9,21 +9,28 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// FromProfile turns a profile that Write wrote back into its trace.
+// FromProfile turns a profile that Write wrote back into its trace. A profile
+// of another tool gives ErrForeign; what another tool has made of a trace, by
+// merging or filtering say, an error that says so.
 func FromProfile(p *profile.Profile) (*Trace, error) {
-	t := &Trace{}
-	if err := t.setComments(p.Comments); err != nil {
+	m, err := readComments(p.Comments)
+	if err != nil {
 		return nil, err
 	}
 	if len(p.SampleType) != 1 {
-		return nil, fmt.Errorf("%d sample types where a trace has one: another tool has changed the file", len(p.SampleType))
+		return nil, fmt.Errorf("%d sample types where a trace has one: %s", len(p.SampleType), changed)
 	}
+	if err := m.Total.check(p); err != nil {
+		return nil, err
+	}
+	t := &Trace{Recorder: m.Recorder, Command: m.Command, Dir: m.Dir, Exit: m.Exit, Program: m.Program,
+		Include: m.Include, Exclude: m.Exclude, Baseline: m.Baseline, Goroutines: m.Goroutines, Losses: m.Losses}
 	switch typ := p.SampleType[0].Type; typ {
 	case typeCalls:
 	case typeSamples:
 		t.Sampled = true
 	default:
-		return nil, fmt.Errorf("unknown sample type %q: another tool has changed the file", typ)
+		return nil, fmt.Errorf("unknown sample type %q: %s", typ, changed)
 	}
 	if len(p.Mapping) > 0 {
 		t.Program.Path, t.Program.BuildID = p.Mapping[0].File, p.Mapping[0].BuildID
@@ -40,13 +47,29 @@ func FromProfile(p *profile.Profile) (*Trace, error) {
 	d := &decoder{t: t, ids: ids}
 	for i, s := range p.Sample {
 		if err := d.node(s); err != nil {
-			return nil, fmt.Errorf("sample %d: %w: another tool has changed the file, or it is damaged", i+1, err)
+			return nil, fmt.Errorf("sample %d: %w: the file is damaged, or %s", i+1, err, changed)
 		}
 	}
 	if err := t.Check(); err != nil {
 		return nil, fmt.Errorf("a damaged trace: %w", err)
 	}
 	return t, nil
+}
+
+// changed ends the errors about a file that was a trace once.
+const changed = "another tool has changed the file since it was recorded: read the one that tracerag wrote"
+
+// check reports whether the samples of p are not those that were written.
+func (want total) check(p *profile.Profile) error {
+	got := total{Nodes: len(p.Sample)}
+	for _, s := range p.Sample {
+		got.Calls += s.Value[0] // may overflow: then Check says so, or it is unequal
+	}
+	if got == want {
+		return nil
+	}
+	return fmt.Errorf("%d calls in %d nodes where %d in %d were recorded, as after merging, subtracting or filtering profiles: %s (`tracerag compare A B` sets two traces side by side)",
+		got.Calls, got.Nodes, want.Calls, want.Nodes, changed)
 }
 
 type decoder struct {
@@ -108,11 +131,7 @@ func (d *decoder) node(s *profile.Sample) error {
 		n.CallLine = int(number(s, labelLine))
 	}
 	for _, name := range s.Label[labelMark] {
-		m, err := parseMark(name)
-		if err != nil {
-			return err
-		}
-		n.Marks |= m
+		n.Marks |= parseMark(name)
 	}
 	switch n.Root {
 	case NotRoot, RootMain, RootInit, RootCallback:
@@ -130,13 +149,14 @@ func (d *decoder) node(s *profile.Sample) error {
 	return nil
 }
 
-func parseMark(name string) (Marks, error) {
+// parseMark returns no mark for a name that a later version has added.
+func parseMark(name string) Marks {
 	for _, m := range markNames {
 		if m.name == name {
-			return m.mark, nil
+			return m.mark
 		}
 	}
-	return 0, fmt.Errorf("unknown mark %q", name)
+	return 0
 }
 
 func label(s *profile.Sample, key string) string {

@@ -24,6 +24,11 @@ const FormatVersion = 1
 // the memory: a tree of a million nodes takes some 100 MB.
 const maxFileSize = 2 << 30
 
+// maxFrames bounds the frames of all paths together, which a profile writes out
+// for every node: a chain of 23,000 functions has as many. In memory they take
+// 2 GiB.
+const maxFrames = 1 << 28
+
 // ErrForeign is returned for a valid pprof profile that was not written by
 // this package, such as a CPU profile. Package sample turns it into a trace.
 var ErrForeign = errors.New("a pprof profile that tracerag did not write")
@@ -54,11 +59,30 @@ func (t *Trace) Write(w io.Writer) error {
 	if err := t.Check(); err != nil {
 		return fmt.Errorf("trace not written: %w", err)
 	}
+	if err := t.checkSize(); err != nil {
+		return fmt.Errorf("trace not written: %w", err)
+	}
 	p, err := t.profile()
 	if err != nil {
 		return err
 	}
 	return p.Write(w)
+}
+
+func (t *Trace) checkSize() error {
+	depths := make([]int64, len(t.Nodes))
+	frames := int64(0)
+	for i := range t.Nodes {
+		depths[i] = 1
+		if p := t.Nodes[i].Parent; p != NoNode {
+			depths[i] += depths[p]
+		}
+		frames += depths[i]
+	}
+	if frames > maxFrames {
+		return fmt.Errorf("the paths of its %d nodes have %d frames, a file has room for %d: record fewer packages (--include, --exclude)", len(t.Nodes), frames, maxFrames)
+	}
+	return nil
 }
 
 // Read reads a trace that Write wrote. A profile of another tool gives

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -200,10 +202,14 @@ func TestUnreadableFilesSayWhatIsWrong(t *testing.T) {
 		{"gzipped text", func() []byte { var b bytes.Buffer; _ = foreign.Write(&b); return b.Bytes()[:12] }(), "truncated"},
 		{"newer", edit(func(p *profile.Profile) { p.Comments[0] = "tracerag.format=99" }), "update tracerag"},
 		{"no format", edit(func(p *profile.Profile) { p.Comments = p.Comments[1:] }), "format"},
-		{"bad comment", edit(func(p *profile.Profile) { p.Comments[1] = "tracerag.recorder=[" }), "tracerag.recorder"},
+		{"bad comment", edit(func(p *profile.Profile) { setComment(p, "recorder", "[") }), "tracerag.recorder"},
+		{"requires more", edit(func(p *profile.Profile) { p.Comments = append(p.Comments, `tracerag.requires=["results","threads"]`) }), "(results, threads): update tracerag"},
+		{"no total", edit(func(p *profile.Profile) { p.Comments = slices.Delete(p.Comments, 1, 2) }), "tracerag.total is missing"},
+		{"a comment twice", edit(func(p *profile.Profile) { p.Comments = append(p.Comments, `tracerag.dir="/elsewhere"`) }), "tracerag.dir stands there 2 times"},
+		{"other counts", edit(func(p *profile.Profile) { p.Sample[0].Value[0] = 101 }), "132 calls in 10 nodes where 32 in 10 were recorded"},
+		{"another node", edit(func(p *profile.Profile) { p.Sample = append(p.Sample, &profile.Sample{Value: []int64{0}}) }), "32 calls in 11 nodes where 32 in 10 were recorded"},
 		{"reordered", edit(func(p *profile.Profile) { p.Sample[1], p.Sample[3] = p.Sample[3], p.Sample[1] }), "another tool"},
 		{"dropped", edit(func(p *profile.Profile) { p.Sample = p.Sample[2:] }), "another tool"},
-		{"unknown mark", edit(func(p *profile.Profile) { p.Sample[0].Label["tracerag.mark"] = []string{"shiny"} }), "shiny"},
 		{"unknown root", edit(func(p *profile.Profile) { p.Sample[0].Label["tracerag.root"] = []string{"kernel"} }), "kernel"},
 		{"creator out of range", edit(func(p *profile.Profile) {
 			for _, s := range p.Sample {
@@ -212,7 +218,10 @@ func TestUnreadableFilesSayWhatIsWrong(t *testing.T) {
 				}
 			}
 		}), "creator"},
-		{"negative calls", edit(func(p *profile.Profile) { p.Sample[0].Value[0] = -1 }), "-1 calls"},
+		{"negative calls", edit(func(p *profile.Profile) { p.Sample[0].Value[0], p.Sample[1].Value[0] = -1, 3 }), "-1 calls"},
+		{"more calls than a number holds", edit(func(p *profile.Profile) {
+			p.Sample[0].Value[0], p.Sample[1].Value[0], p.Sample[2].Value[0] = math.MaxInt64, math.MaxInt64, 5
+		}), "64 bits"},
 	} {
 		_, err := trace.Read(bytes.NewReader(c.file))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -224,6 +233,79 @@ func TestUnreadableFilesSayWhatIsWrong(t *testing.T) {
 	}
 	if _, err := trace.Read(&cpu); !errors.Is(err, trace.ErrForeign) {
 		t.Errorf("a CPU profile gives %v, want ErrForeign", err)
+	}
+}
+
+// setComment replaces the value of a comment that p has.
+func setComment(p *profile.Profile, key, value string) {
+	i := slices.IndexFunc(p.Comments, func(c string) bool { return strings.HasPrefix(c, "tracerag."+key+"=") })
+	p.Comments[i] = "tracerag." + key + "=" + value
+}
+
+// A later version may add facts that this one can do without.
+func TestUnknownFactsArePassedOver(t *testing.T) {
+	want := sampleTrace()
+	p, err := profile.ParseData(encode(t, want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Comments = append(p.Comments, `tracerag.host="a"`, `tracerag.host="b"`, "tracerag.bare", "tracerag.requires=[]", "another tool's")
+	setComment(p, "exit", `{"code":3,"core":true}`)
+	for _, s := range p.Sample {
+		if s.NumLabel == nil {
+			s.NumLabel = map[string][]int64{}
+		}
+		if s.Label == nil {
+			s.Label = map[string][]string{}
+		}
+		s.Label["tracerag.mark"] = append(s.Label["tracerag.mark"], "shiny")
+		s.Label["tracerag.colour"] = []string{"red"}
+		s.NumLabel["tracerag.weight"] = []int64{7}
+	}
+	got, err := trace.FromProfile(p)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v; read back:\n%+v\nwritten:\n%+v", err, got, want)
+	}
+}
+
+// What go tool pprof makes of a trace is the same trace or an error that says
+// what has happened.
+func TestWhatPprofMakesOfATrace(t *testing.T) {
+	dir := t.TempDir()
+	other := sampleTrace()
+	other.Nodes[2].Calls += 5
+	other.Command = []string{"./app", "--md"}
+	for name, tr := range map[string]*trace.Trace{"a.pb.gz": sampleTrace(), "b.pb.gz": other} {
+		if err := os.WriteFile(filepath.Join(dir, name), encode(t, tr), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ args, want string }{ // an empty want: the same trace
+		{"a.pb.gz", ""},
+		{"-lines a.pb.gz", ""},
+		{"a.pb.gz a.pb.gz", "64 calls in 10 nodes where 32 in 10 were recorded"},
+		{"a.pb.gz b.pb.gz", "tracerag.total stands there 2 times, as after merging"},
+		{"-diff_base a.pb.gz a.pb.gz", "where 32 in 10 were recorded"},
+		{"-base a.pb.gz b.pb.gz", "as after merging"},
+		{"-focus work a.pb.gz", "17 calls in 5 nodes where 32 in 10 were recorded"},
+		{"-hide rec a.pb.gz", "another tool has changed the file"},
+		{"-noinlines a.pb.gz", "another tool has changed the file"},
+	} {
+		cmd := exec.Command("go", append(strings.Fields("tool pprof -proto -output out.pb.gz"), strings.Fields(c.args)...)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", c.args, err, out)
+		}
+		file, err := os.ReadFile(filepath.Join(dir, "out.pb.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch tr, err := trace.Read(bytes.NewReader(file)); {
+		case c.want == "" && (err != nil || !reflect.DeepEqual(tr, sampleTrace())):
+			t.Errorf("%s: another trace: %v", c.args, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: error %v, want one with %q", c.args, err, c.want)
+		}
 	}
 }
 

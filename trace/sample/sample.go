@@ -58,7 +58,9 @@ func Convert(p *profile.Profile, o Options) (*trace.Trace, error) {
 	if err := p.CheckValid(); err != nil {
 		return nil, fmt.Errorf("a damaged pprof profile: %w", err)
 	}
-	if _, err := trace.FromProfile(p); !errors.Is(err, trace.ErrForeign) {
+	if _, err := trace.FromProfile(p); err != nil && !errors.Is(err, trace.ErrForeign) {
+		return nil, err // it was a trace once
+	} else if err == nil {
 		return nil, errors.New("this is a trace of tracerag already, which needs no import: name its path, as in `tracerag tree ./FILE`")
 	}
 	value, err := valueIndex(p, o.SampleType)

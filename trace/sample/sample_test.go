@@ -283,3 +283,26 @@ func TestWhatCannotBeConvertedSaysWhy(t *testing.T) {
 		}
 	}
 }
+
+// A trace that pprof has merged is not a profile to sample from, and is not
+// called a trace either.
+func TestAChangedTraceIsSaidToBeChanged(t *testing.T) {
+	tr := &trace.Trace{}
+	b := trace.NewBuilder(tr)
+	b.Root(trace.Root{Kind: trace.RootMain}, trace.Frame{Func: b.Func(trace.Function{Name: "main.main"})}, 1)
+	var file bytes.Buffer
+	if err := b.Finish().Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	p, err := trace.ReadProfile(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sample.Convert(p, sample.Options{}); err == nil || !strings.Contains(err.Error(), "needs no import") {
+		t.Errorf("a trace: %v", err)
+	}
+	p.Scale(2)
+	if _, err := sample.Convert(p, sample.Options{}); err == nil || !strings.Contains(err.Error(), "another tool has changed the file") {
+		t.Errorf("a trace whose counts are doubled: %v", err)
+	}
+}
