@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -147,8 +149,13 @@ func (a *app) tryTemplate(p *promptFlags) error {
 	return err
 }
 
+var errInterrupted = errors.New("interrupted in the run of the baseline: the program was not started")
+
 // recordCode is the exit code for a run of the program that was not made.
 func recordCode(program string, err error) int {
+	if errors.Is(err, errInterrupted) {
+		return exitInterrupted
+	}
 	var cannot cannotRun
 	if !errors.As(err, &cannot) {
 		return exitRunFailed
@@ -259,8 +266,15 @@ func (a *app) baseline(ctx context.Context, s *store.Store, tgt *target.Target, 
 		command = slices.Concat(r.program, words)
 	}
 	a.note("baseline: running %s", commandLine(command))
+	// Whoever interrupts this run does not want the program to be started after it.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	tr, err := a.recordOne(ctx, &base, r)
-	if err != nil {
+	interrupted := ctx.Err() != nil
+	stop()
+	switch {
+	case interrupted:
+		return "", errInterrupted
+	case err != nil:
 		return "", fmt.Errorf("--baseline: %w", err)
 	}
 	tr.Command = command

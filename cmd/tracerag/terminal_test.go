@@ -80,11 +80,11 @@ func TestCtrlCInBaseline(t *testing.T) {
 	term.await(t, "tracerag: baseline: running ")
 	time.Sleep(300 * time.Millisecond) // for it to be there; before that the outcome is the same
 	term.send(t, "\x03")
-	term.await(t, "[exit code -1, the terminal its own: true, in the same mode: true]") // -1: by a signal
+	term.await(t, "[exit code 130, the terminal its own: true, in the same mode: true]")
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	if text := term.text(); strings.Contains(text, "directory: ") || strings.Contains(text, "recorded") {
+	if text := term.text(); strings.Contains(text, "directory: ") || strings.Contains(text, "tracerag: recorded ") {
 		t.Errorf("the program was started:\n%s", text)
 	}
 	if _, err := os.Stat(traces); err == nil {

@@ -53,6 +53,7 @@ const (
 	scratch                       // mentions R12, R13 or R15
 	belowSP                       // has an operand below the stack pointer
 	threadLocal                   // has an operand in thread-local storage
+	fits                          // only fits others together: moves between registers and the stack, constants, no-ops, jumps
 )
 
 // maxInst is the length of the longest instruction.
@@ -92,6 +93,9 @@ func decode(code []byte, off uint32) (inst, bool) {
 		in.addOperand(&d, op, o, m)
 	} else if !d.vector && d.b != 0 && (op&7 == 4 || op&7 == 5 || op&7 == 7) {
 		in.props |= scratch // push r12, mov r13d, ...
+	}
+	if !d.vector && (op >= 0xb0 && op <= 0xbf || op >= 0x90 && op <= 0x97 || op == 0xe9 || op == 0xeb) { // mov of a constant, nop, xchg, jmp
+		in.props |= fits
 	}
 	if d.segment {
 		in.props &^= movable
@@ -291,11 +295,34 @@ func (in *inst) addOperand(d *decoder, op int, o opcode, m operand) {
 			in.props |= belowSP
 		}
 	}
+	if !d.vector && isFit(op, m) {
+		in.props |= fits
+	}
 	general := op < map0F || op >= map0F|0x40 && op <= map0F|0x4f || op >= map0F|0xa0 && op <= map0F|0xcf
 	compares := op >= 0x38 && op <= 0x3b || op == 0x84 || op == 0x85 || o.group == groupArith && m.group == 7
 	if general && !d.vector && !compares && (m.reg == regSP || !m.memory && m.rm == regSP) {
 		in.props |= movesSP
 	}
+}
+
+// isFit tells if an instruction with this operand is one of those by which the
+// register allocator and the assembler fit other instructions together.
+func isFit(op int, m operand) bool {
+	local := !m.memory || m.base == regSP
+	switch op {
+	case 0x88, 0x89, 0x8a, 0x8b, // mov
+		map0F | 0x10, map0F | 0x11, map0F | 0x28, map0F | 0x29, // movss, movsd, movups, movaps
+		map0F | 0x6e, map0F | 0x6f, map0F | 0x7e, map0F | 0x7f, map0F | 0xd6, // movd, movq, movdqu
+		map0F | 0xb6, map0F | 0xb7, 0xc6, 0xc7: // movzx, mov of a constant
+		return local
+	case 0x8d: // lea
+		return m.base == regSP && m.index == noReg || m.ripAt > 0
+	case 0x30, 0x31, 0x32, 0x33, map0F | 0x57, map0F | 0xef: // xor with itself
+		return !m.memory && m.reg == m.rm
+	case map0F | 0x1f: // nop
+		return true
+	}
+	return false
 }
 
 // immSize is the length of an immediate; it is negative for a branch with a

@@ -30,7 +30,9 @@ type inliner struct {
 	used   []bool  // by instruction: a hook displaces it
 	early  []bool  // by node: runs whenever the function is entered, before it calls anything
 	hooks  map[int32]int
-	region []int32
+	region []int32 // nodes of the call that is looked at
+	weight []int   // its instructions in them
+	cold   bool    // it has instructions in nodes that lead to a panic, too
 }
 
 // blockHooks adds the hooks of the inlined calls in the function whose body and
@@ -62,7 +64,7 @@ func (w *worker) blockHooks(m *maker, i int, r *result) {
 		if !m.recorded(c.Package) {
 			continue
 		}
-		d, exact, why := l.start(int32(v), c, pcs[v])
+		d, exact, why := l.start(c, pcs[v])
 		if why != "" {
 			miss(v, why)
 			continue
@@ -216,28 +218,16 @@ func (l *inliner) only(nodes []int32) int32 {
 	return found
 }
 
-// start returns the node in which call v begins; exact is false if it may run
+// start returns the node in which a call begins; exact is false if it may run
 // more or less often than the call.
-func (l *inliner) start(v int32, c *binary.InlinedCall, pc uint64) (d int32, exact bool, why string) {
+func (l *inliner) start(c *binary.InlinedCall, pc uint64) (d int32, exact bool, why string) {
 	g := &l.g
-	// The nodes of the body, and the nearest one that dominates them all.
-	l.region = l.region[:0]
-	top := int32(-1)
-	for _, r := range c.Ranges {
-		for i := l.at(r[0]); i < len(g.b.ins) && g.b.entry+uint64(g.b.ins[i].off) < r[1]; {
-			k := g.of[i]
-			if g.hot(k) {
-				if n := len(l.region); n == 0 || l.region[n-1] != k {
-					l.region = append(l.region, k)
-				}
-				if top < 0 {
-					top = k
-				} else {
-					top = g.commonDominator(top, k)
-				}
-			}
-			i = g.nodes[k].to
-		}
+	// The nodes of the body, and the nearest one that dominates them all. What
+	// the register allocator and the assembler add bears the line of what it is
+	// added for, even in another block: it counts only where there is nothing else.
+	top := l.body(c, fits)
+	if top < 0 && !l.cold {
+		top = l.body(c, 0)
 	}
 	if top < 0 {
 		return 0, false, whyPanics
@@ -250,10 +240,10 @@ func (l *inliner) start(v int32, c *binary.InlinedCall, pc uint64) (d int32, exa
 	}
 	d, exact = top, true
 	if !slices.Contains(l.region, top) && !l.leadsInto(top) {
-		d, exact = l.heaviest(v), false
+		d, exact = l.heaviest(), false
 	}
 	// A loop that is all of the body's is entered from the node before it.
-	for l.ownLoop(d, v) {
+	for l.ownLoop(d) {
 		up := g.nodes[d].idom
 		if up < 0 {
 			return 0, false, whyNoBlock
@@ -264,6 +254,37 @@ func (l *inliner) start(v int32, c *binary.InlinedCall, pc uint64) (d int32, exa
 		d = up
 	}
 	return d, exact, ""
+}
+
+// body finds the region of a call, the nodes with instructions of it that have
+// none of the given properties, and the nearest node that dominates them.
+func (l *inliner) body(c *binary.InlinedCall, without props) (top int32) {
+	g := &l.g
+	l.region, l.weight, l.cold = l.region[:0], l.weight[:0], false
+	top = -1
+	for _, r := range c.Ranges {
+		for i := l.at(r[0]); i < len(g.b.ins) && g.b.entry+uint64(g.b.ins[i].off) < r[1]; i++ {
+			k := g.of[i]
+			if g.b.ins[i].is(without) {
+				continue
+			}
+			if !g.hot(k) {
+				l.cold = true
+				continue
+			}
+			if n := len(l.region); n > 0 && l.region[n-1] == k {
+				l.weight[n-1]++
+				continue
+			}
+			l.region, l.weight = append(l.region, k), append(l.weight, 1)
+			if top < 0 {
+				top = k
+			} else {
+				top = g.commonDominator(top, k)
+			}
+		}
+	}
+	return top
 }
 
 // leadsInto tells if all ways from a node lead directly into the region.
@@ -282,18 +303,14 @@ func (l *inliner) leadsInto(k int32) bool {
 
 // heaviest is the node of the region that dominates most of the call's
 // instructions.
-func (l *inliner) heaviest(v int32) int32 {
+func (l *inliner) heaviest() int32 {
 	g := &l.g
 	best, most := l.region[0], -1
-	weight := make([]int, len(l.region))
-	for i, k := range l.region {
-		weight[i] = g.nodes[k].to - g.nodes[k].from
-	}
 	for _, k := range l.region {
 		sum := 0
 		for i, o := range l.region {
 			if g.dominates(k, o) {
-				sum += weight[i]
+				sum += l.weight[i]
 			}
 		}
 		if sum > most || sum == most && g.nodes[k].order < g.nodes[best].order {
@@ -303,14 +320,25 @@ func (l *inliner) heaviest(v int32) int32 {
 	return best
 }
 
-// ownLoop tells if a loop begins with d that has no node but the region's.
-func (l *inliner) ownLoop(d, v int32) bool {
+// ownLoop tells if a loop begins with d that does nothing but what the region
+// does.
+func (l *inliner) ownLoop(d int32) bool {
 	g := &l.g
 	if g.nodes[d].loop != d {
 		return false
 	}
 	for _, k := range g.order {
-		if g.nodes[k].order >= g.nodes[d].order && l.inLoop(k, d) && !slices.Contains(l.region, k) {
+		if g.nodes[k].order >= g.nodes[d].order && l.inLoop(k, d) && !slices.Contains(l.region, k) && !l.onlyFits(k) {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyFits tells if a node does nothing by itself.
+func (l *inliner) onlyFits(k int32) bool {
+	for i := l.g.nodes[k].from; i < l.g.nodes[k].to; i++ {
+		if !l.g.b.ins[i].is(fits) {
 			return false
 		}
 	}
