@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -147,7 +148,11 @@ type encoder struct {
 	p     *profile.Profile
 	funcs []*profile.Function
 	locs  map[string]*profile.Location
+
+	// room that is used again for every sample
 	key   []byte
+	path  []*profile.Location
+	lines []profile.Line
 }
 
 func (t *Trace) profile() (*profile.Profile, error) {
@@ -182,31 +187,31 @@ func (t *Trace) profile() (*profile.Profile, error) {
 
 func (e *encoder) sample(id NodeID) {
 	n := &e.t.Nodes[id]
-	s := &profile.Sample{Value: []int64{n.Calls}, Label: map[string][]string{}, NumLabel: map[string][]int64{}}
+	s := &profile.Sample{Value: []int64{n.Calls}}
 	// Leaf first. Frames that are inlined share the location of the function
 	// that they are inlined into, which is pprof's own way of saying so.
-	var lines []profile.Line
+	locs, lines := e.path[:0], e.lines[:0]
 	line := int64(e.t.Functions[n.Func].StartLine)
 	for cur := id; cur != NoNode; {
 		c := &e.t.Nodes[cur]
 		lines = append(lines, profile.Line{Function: e.funcs[c.Func], Line: line})
 		if !c.Marks.Has(Inlined) {
-			s.Location = append(s.Location, e.location(lines))
+			locs = append(locs, e.location(lines))
 			lines = lines[:0]
 		}
 		line, cur = int64(c.CallLine), c.Parent
 	}
+	e.path, e.lines = locs, lines
+	s.Location = slices.Clone(locs)
 	if n.Parent != NoNode {
-		s.NumLabel[labelParent] = []int64{int64(n.Parent) + 1}
+		setNumber(s, labelParent, int64(n.Parent)+1)
 	} else {
-		s.Label[labelRoot] = []string{string(n.Root)}
-		if n.CallLine != 0 {
-			s.NumLabel[labelLine] = []int64{int64(n.CallLine)}
-		}
+		setString(s, labelRoot, string(n.Root))
+		setNumber(s, labelLine, int64(n.CallLine))
 	}
 	for _, m := range markNames {
 		if n.Marks.Has(m.mark) {
-			s.Label[labelMark] = append(s.Label[labelMark], m.name)
+			addString(s, labelMark, m.name)
 		}
 	}
 	if n.Root == RootGoroutine {
@@ -221,12 +226,23 @@ func (e *encoder) sample(id NodeID) {
 // The format's encoding cannot tell an empty string or a zero from none.
 func setString(s *profile.Sample, key, v string) {
 	if v != "" {
-		s.Label[key] = []string{v}
+		addString(s, key, v)
 	}
+}
+
+// A map a sample is much of what a large trace takes: most need no strings.
+func addString(s *profile.Sample, key, v string) {
+	if s.Label == nil {
+		s.Label = map[string][]string{}
+	}
+	s.Label[key] = append(s.Label[key], v)
 }
 
 func setNumber(s *profile.Sample, key string, v int64) {
 	if v != 0 {
+		if s.NumLabel == nil {
+			s.NumLabel = map[string][]int64{}
+		}
 		s.NumLabel[key] = []int64{v}
 	}
 }
@@ -234,7 +250,7 @@ func setNumber(s *profile.Sample, key string, v int64) {
 func (e *encoder) location(lines []profile.Line) *profile.Location {
 	e.key = e.key[:0]
 	for _, l := range lines {
-		e.key = fmt.Appendf(e.key, "%d:%d;", l.Function.ID, l.Line)
+		e.key = binary.AppendVarint(binary.AppendUvarint(e.key, l.Function.ID), l.Line)
 	}
 	loc, ok := e.locs[string(e.key)]
 	if !ok {
