@@ -18,7 +18,9 @@ import (
 const prefix = "tracerag."
 
 // FormatVersion is the version of the labels and comments. A reader takes its
-// own version and older ones.
+// own version and older ones. Within a version it passes over comments, labels
+// and marks that it does not know, so that facts can be added, and refuses a
+// file that says, in the comment tracerag.requires, that it must not.
 const FormatVersion = 1
 
 // maxFileSize bounds what a reader unpacks, so that a small file cannot fill

@@ -107,7 +107,11 @@ func randomTrace(seed uint64) *trace.Trace {
 }
 
 func TestRandomTracesSurviveTheFile(t *testing.T) {
-	for seed := range uint64(200) {
+	seeds := uint64(200)
+	if testing.Short() {
+		seeds = 50 // under the race detector 200 take 7 s
+	}
+	for seed := range seeds {
 		want := randomTrace(seed)
 		if err := want.Check(); err != nil {
 			t.Fatalf("seed %d: the builder made a malformed trace: %v", seed, err)
