@@ -20,6 +20,15 @@ var layers = map[string][]string{
 	"trace/target":     {"trace", "trace/binary"},
 	"trace/breakpoint": {"trace", "trace/binary", "trace/target"},
 	"trace/gocmd":      {},
+
+	"trace/probe/inject":         {},
+	"trace/probe/patch":          {"trace/binary"},
+	"trace/probe/machine":        {},
+	"trace/probe/machine/source": {},
+	"trace/probe/machine/gen":    {"trace/probe/machine/source"},
+	"trace/probe":                {"trace", "trace/binary", "trace/target", "trace/probe/inject", "trace/probe/patch", "trace/probe/machine"},
+
+	"trace/recordtest": {"trace", "trace/target"},
 	"trace/sample":     {"trace", "trace/symbol"},
 	"trace/store":      {"trace"},
 	"trace/export":     {"trace", "trace/symbol"},
@@ -31,7 +40,7 @@ var layers = map[string][]string{
 	"llm/llmtest":      {},
 	"fixtures":         {},
 	"fixtures/real":    {"fixtures"},
-	"cmd/tracerag": {"trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/sample", "trace/store", "trace/export",
+	"cmd/tracerag": {"trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export",
 		"calltree", "source", "prompt", "prompt/tokens", "llm"},
 }
 
@@ -43,8 +52,8 @@ var only = map[string][]string{
 	"github.com/google/pprof":           {"trace", "trace/sample"},
 	"github.com/spf13/pflag":            {"cmd/tracerag"},
 	"net/http":                          {"llm", "llm/llmtest"},
-	"testing":                           {"fixtures", "fixtures/real", "llm/llmtest"},
-	"os/exec":                           {"trace/target", "trace/gocmd", "source", "fixtures", "fixtures/real", "cmd/tracerag"},
+	"testing":                           {"fixtures", "fixtures/real", "llm/llmtest", "trace/recordtest"},
+	"os/exec":                           {"trace/target", "trace/gocmd", "source", "fixtures", "fixtures/real", "trace/recordtest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

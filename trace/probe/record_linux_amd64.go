@@ -55,7 +55,7 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 		return nil, fmt.Errorf("%s: waiting for its end: %w", t.Path, err)
 	}
 	tr.Exit = trace.Exit{Code: exit.Code, Signal: exit.Signal}
-	tree, err := r.layout.Read(r.file)
+	tree, err := r.layout.Read(r.file, r.text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Path, err)
 	}
@@ -102,6 +102,7 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 type running struct {
 	proc   *inject.Process
 	layout machine.Layout
+	text   uint64 // run-time address of the program's text
 	mem    []byte
 	file   *os.File
 }
@@ -151,17 +152,17 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) error {
 		return err
 	}
 	slide := entry - p.entry
-	text := t.Binary.TextStart + slide
-	if err := r.share(len(p.plan.Hooks), o.Memory, text); err != nil {
+	r.text = t.Binary.TextStart + slide
+	if err := r.share(len(p.plan.Hooks), o.Memory); err != nil {
 		return err
 	}
-	code, err := machine.Assemble(p.runtime, r.layout, text)
+	code, err := machine.Assemble(p.runtime, r.layout)
 	if err != nil {
 		return err
 	}
 	stubsAt := (uint64(len(code.Bytes)) + 63) &^ 63
 	most := (stubsAt + uint64(len(p.plan.Hooks))*maxStub + 4095) &^ 4095
-	base, err := r.proc.Free(text, most, reach)
+	base, err := r.proc.Free(r.text, most, reach)
 	if err != nil {
 		return err
 	}
@@ -187,10 +188,10 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) error {
 }
 
 // share maps the shared memory, in a smaller size where a limit refuses it.
-func (r *running) share(hooks int, memory, text uint64) error {
+func (r *running) share(hooks int, memory uint64) error {
 	r.layout = machine.NewLayout(hooks, memory)
 	for {
-		base, err := r.proc.Free(text, r.layout.Size(), 1<<46)
+		base, err := r.proc.Free(r.text, r.layout.Size(), 1<<46)
 		if err == nil {
 			r.layout.Base = base
 			r.mem, r.file, err = r.proc.Share(r.layout.Size(), base)

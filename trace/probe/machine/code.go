@@ -48,8 +48,8 @@ const (
 )
 
 // Assemble fills the recorder's holes: for a target whose runtime has this
-// layout and whose text begins at this run-time address.
-func Assemble(r Runtime, l Layout, text uint64) (Code, error) {
+// layout.
+func Assemble(r Runtime, l Layout) (Code, error) {
 	if l.rowBytes() > math.MaxInt32 || l.Slots*slotSize > math.MaxUint32 {
 		return Code{}, fmt.Errorf("the recorder's table cannot have %d slots", l.Slots)
 	}
@@ -60,7 +60,6 @@ func Assemble(r Runtime, l Layout, text uint64) (Code, error) {
 		{holes32 + 4, 4, uint64(r.M)},
 		{holes32 + 5, 4, uint64(r.P)},
 		{holes32 + 6, 4, uint64(r.ID)},
-		{holes32 + 7, 4, text & math.MaxUint32},
 		{holes32 + 8, 4, (l.Slots - 1) * slotSize},
 		{holes32 + 9, 4, l.Rows},
 		{holes32 + 10, 4, l.rowBytes()},

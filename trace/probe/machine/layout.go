@@ -23,6 +23,9 @@ const (
 	nodeSize = 16
 )
 
+// name is the source's NAME.
+const name = 0x9e3779b1
+
 // The node of all calls that had no node for want of room.
 const overflowNode = 1
 
@@ -79,13 +82,14 @@ func (l Layout) Header() []byte {
 	slot := h[overflowOff:]
 	le.PutUint64(slot, 1) // no hook has this key
 	le.PutUint32(slot[12:], overflowNode)
-	le.PutUint32(slot[16:], overflowNode)
+	le.PutUint32(slot[16:], overflowNode*name)
 	return h
 }
 
 // Bits of Node.Hook.
 const (
-	Unpushed = 1 << 30 // of blocks and go statements: nothing is called below them
+	Unpushed = 1 << 30 // of blocks and go statements: no hooked function is called below them
+	via      = 1 << 29
 	Root     = 1 << 31 // a goroutine's root; Site is that of its go statement
 )
 
@@ -109,9 +113,10 @@ type Tree struct {
 	Arena   uint64 // bytes of the arena in use
 }
 
-// Read reads the tree from the shared memory. The target may be running: then
+// Read reads the tree from the shared memory of a target whose text begins at
+// this run-time address. The target may be running: then
 // counts are as they were at some moment during the read.
-func (l Layout) Read(mem io.ReaderAt) (*Tree, error) {
+func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 	h := make([]byte, headerSize)
 	if _, err := mem.ReadAt(h, 0); err != nil {
 		return nil, fmt.Errorf("reading the recorder's memory: %w", err)
@@ -130,8 +135,11 @@ func (l Layout) Read(mem io.ReaderAt) (*Tree, error) {
 	}
 	for i := range t.Nodes {
 		r := b[i*nodeSize:]
-		site := le.Uint32(r[8:])
-		t.Nodes[i] = Node{Parent: le.Uint32(r), Hook: le.Uint32(r[4:]), Site: site &^ (1 << 31), Via: site>>31 != 0, Target: le.Uint32(r[12:])}
+		hook, site := le.Uint32(r[4:]), le.Uint32(r[8:])
+		if site != 0 {
+			site -= uint32(text) // the recorder keeps the low half of the address
+		}
+		t.Nodes[i] = Node{Parent: le.Uint32(r), Hook: hook &^ via, Site: site, Via: hook&Root == 0 && hook&via != 0, Target: le.Uint32(r[12:])}
 		if p := t.Nodes[i].Parent; uint64(p) >= n || uint64(t.Nodes[i].Target) >= n || p != 0 && int(p) >= i {
 			return nil, fmt.Errorf("the recorder's memory was overwritten by the program: node %d is damaged", i)
 		}

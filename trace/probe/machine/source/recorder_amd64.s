@@ -25,7 +25,6 @@
 #define G_HI      8          // g.stack.hi, since ever
 
 // Other numbers of 32 bits.
-#define TEXTLOW   $0x7e570007 // low half of the address of the text
 #define MASK      $0x7e570008 // (slots-1) * SLOT
 #define ROWS      $0x7e570009 // rows of counters that belong to a P
 #define ROWBYTES  $0x7e57000a
@@ -70,16 +69,21 @@
 #define T_TOP     8
 #define T_LIMIT   16
 #define T_BASE    24
-#define T_HEADER  32
+#define T_P       32 // the P that it ran on at its last call
+#define T_ROW     40 // and that P's counters
+#define T_HEADER  48
 #define T_SIZE    256 // at the beginning
-#define E_DEPTH   0 // of the return address, from stack.hi: negative
+#define E_DEPTH   0 // of SP in the recorder, from stack.hi: negative
 #define E_NODE    4
 #define E_RETURN  8
 #define ENTRY     16
 
-#define UNPUSHED  $30 // bit of a hook's number: counted only, nothing is called below it
+#define HOST      56 // of the host's stack pointer from SP, the same in a block
+#define RETURN    32 // of the return address from SP, after the recorder has saved its registers
+
+#define UNPUSHED  $30 // bit of a hook's number: no hooked function is called below it
 #define ROOTBIT   $0x80000000
-#define VIABIT    $0x80000000
+#define VIABIT    0x20000000 // bit of a hook's number: functions that are not hooked stand between
 #define MAXPROBES $512
 
 // The assembler wants pushes and pops to pair in the order of the text, which
@@ -100,10 +104,31 @@
 #define POPR8   BYTE $0x41; BYTE $0x58
 #define PUSHR9  BYTE $0x41; BYTE $0x51
 #define POPR9   BYTE $0x41; BYTE $0x59
+#define PUSHR10  BYTE $0x41; BYTE $0x52
+#define POPR10   BYTE $0x41; BYTE $0x5a
 #define PUSHR13  BYTE $0x41; BYTE $0x55
 #define POPR13   BYTE $0x41; BYTE $0x5d
 #define PUSHR15  BYTE $0x41; BYTE $0x57
 #define POPR15   BYTE $0x41; BYTE $0x5f
+
+// NAME is odd, so that its multiples are as good as the numbers, and as a hash
+// better. A node goes by its number in counters and nodes, and by its name, the
+// number times NAME, in keys and on shadow stacks: then a slot is found without a
+// multiplication, which would be in the way of every call within a call.
+#define NAME      $-1640531535
+#define UNNAME    $244002641 // the inverse of NAME, modulo 1<<32
+
+// HASH makes, of the parent's name DI, the hook R13 and the site DX, the key DI
+// and R15, where in the TABLE, which is then R13, the search begins.
+#define HASH \
+	MOVL DI, R15; \
+	SHLQ $32, DI; \
+	ORQ  R13, DI; \
+	ADDL DX, R13; \
+	SHLL $5, R13; \
+	ADDL R13, R15; \
+	ANDL MASK, R15; \
+	MOVQ TABLE, R13
 
 // func recorder()
 //
@@ -118,90 +143,71 @@ TEXT ·recorder(SB), NOSPLIT|NOFRAME, $0-0
 	JNE  bind
 bound:
 	PUSHAX
-	PUSHCX
 	PUSHDX
 	PUSHDI
 	MOVQ G_HI(R14), R15
-	LEAQ 40(SP), CX
-	SUBQ R15, CX            // CX: depth of our return address
 	MOVQ T_TOP(R12), AX
 
 	// Which entry of the shadow stack is the caller's? Nothing tells us of
 	// returns, so the entries of calls that have returned are still there.
-	PCALIGN $16
-caller:
 	MOVLQSX E_DEPTH(AX), DX
-	CMPQ DX, CX
-	JLE  gone               // not above us: that call has returned
-	MOVQ (R15)(DX*1), DI
+	ADDQ R15, DX
+	CMPQ DX, SP
+	JLS  gone               // not above us: that call has returned
+	PCALIGN $16
+above:
+	MOVQ RETURN(DX), DI
 	CMPQ DI, E_RETURN(AX)
 	JNE  moved              // its return address is not in its place any more
-	LEAQ -8(R15)(DX*1), DI  // where it saved BP, so
+	LEAQ (RETURN-8)(DX), DI // where it saved BP, so
 	CMPQ BP, DI
 	JNE  walk               // it is not the direct caller
 direct:
-	MOVQ 40(SP), DX
-	SUBL TEXTLOW, DX           // DX: call site
+	MOVQ RETURN(SP), DX         // DX: call site, of which the low half counts
 sited:
 	MOVL E_NODE(AX), DI
-	SHLQ $32, DI
-	ORQ  R13, DI            // DI: key
-hash:
-	MOVQ DX, R15
-	SHLQ $13, R15
-	ADDQ DI, R15
-	MOVQ $0x9e3779b97f4a7c15, R13
-	IMULQ R13, R15
-	SHRQ $32, R15
-	ANDL MASK, R15
-	MOVQ TABLE, R13
-	ADDQ R13, R15           // R15: slot
-	CMPQ DI, S_KEY(R15)
-	JNE  probe
-	MOVQ S_SITE(R15), R13   // both halves at once, as they were written
-	CMPL R13, DX
-	JNE  probe
-	SHRQ $32, R13           // R13: the node's own number
-	JZ   probe
+	HASH
+	CMPQ DI, S_KEY(R13)(R15*1)
+	JNE  missed
+	CMPL DX, S_SITE(R13)(R15*1) // is not 0, so it was written, with the number beside it
+	JNE  missed
+	MOVL S_ID(R13)(R15*1), DX   // DX: the node's number
+	MOVL S_NODE(R13)(R15*1), R15 // R15: the name of the node where calls made here belong
 found:
-	MOVL S_NODE(R15), R15   // R15: where calls made here belong
 	// A plain increment is exact: this code is no place where a goroutine can
 	// be preempted, so nobody else counts in this P's row meanwhile.
-	MOVQ G_M(R14), DX
-	MOVQ M_P(DX), DX
-	TESTQ DX, DX
-	JZ   nop
-	MOVL P_ID(DX), DX
-	CMPL DX, ROWS
-	JCC  nop
-	IMUL3Q ROWBYTES, DX, DX
-	LEAQ (DX)(R13*8), DX
-	MOVQ COUNTS, R13
-	INCQ (R13)(DX*1)
+	MOVQ G_M(R14), R13
+	MOVQ M_P(R13), R13
+	CMPQ R13, T_P(R12)
+	JNE  otherp
+	MOVQ T_ROW(R12), R13
+	INCQ (R13)(DX*8)
 counted:
-	BTL  UNPUSHED, DI
-	JCS  done
 	ADDQ $ENTRY, AX
 	CMPQ AX, T_LIMIT(R12)
 	JCC  grow
 push:
-	MOVL CX, E_DEPTH(AX)
+	MOVQ SP, DX
+	SUBQ G_HI(R14), DX
+	MOVL DX, E_DEPTH(AX)
 	MOVL R15, E_NODE(AX)
-	MOVQ 40(SP), DX
+	MOVQ RETURN(SP), DX
 	MOVQ DX, E_RETURN(AX)
 	MOVQ AX, T_TOP(R12)
 done:
 	POPDI
 	POPDX
-	POPCX
 	POPAX
 	RET
 
 gone:
-	CMPQ AX, T_BASE(R12)    // only on a stack whose upper end the runtime guessed
-	JE   direct
 	SUBQ $ENTRY, AX
-	JMP  caller
+caller:
+	MOVLQSX E_DEPTH(AX), DX
+	ADDQ R15, DX
+	CMPQ DX, SP
+	JLS  gone
+	JMP  above
 
 moved:
 	CMPQ AX, T_BASE(R12)    // the entry at the base stands for the root
@@ -234,8 +240,7 @@ reached:
 	MOVQ 8(SI), DX
 	POPSI
 	POPBX
-	SUBL TEXTLOW, DX
-	ORL  VIABIT, DX
+	ORL  $VIABIT, R13
 	JMP  sited
 past:
 	CMPQ BX, R15
@@ -248,19 +253,41 @@ lost:
 	// The chain left the stack, as in a callback from C: below this entry.
 	POPSI
 	POPBX
-	MOVQ 40(SP), DX
-	SUBL TEXTLOW, DX
-	ORL  VIABIT, DX
+	MOVQ RETURN(SP), DX
+	ORL  $VIABIT, R13
 	JMP  sited
 
+	// The goroutine runs on another P than at its last call, or on none: then
+	// the row is shared, and counting takes a lock.
+otherp:
+	TESTQ R13, R13
+	JZ   nop
+	PUSHBX
+	MOVL P_ID(R13), BX
+	CMPL BX, ROWS
+	JCC  nopbx
+	MOVQ R13, T_P(R12)
+	IMUL3Q ROWBYTES, BX, BX
+	MOVQ COUNTS, R13
+	ADDQ BX, R13
+	MOVQ R13, T_ROW(R12)
+	POPBX
+	INCQ (R13)(DX*8)
+	JMP  unpushed
+nopbx:
+	POPBX
 nop:
-	MOVQ SHAREDROW, DX
+	MOVQ SHAREDROW, R13
 	LOCK
-	INCQ (DX)(R13*8)
-	JMP  counted
+	INCQ (R13)(DX*8)
+unpushed:
+	BTL  UNPUSHED, DI
+	JCC  counted
+	JMP  done
 
 	// The slot is another's, or it is being made.
-probe:
+missed:
+	ADDQ R13, R15           // R15: slot
 	PUSHBX
 	PUSHSI
 	MOVL MAXPROBES, SI
@@ -289,11 +316,14 @@ full:
 have:
 	POPSI
 	POPBX
-	MOVL S_ID(R15), R13
+	MOVL S_ID(R15), DX
+	MOVL S_NODE(R15), R15
 	// A key that has the root's bit is that of a goroutine being bound.
 	BTL  $31, DI
 	JCS  rooted
-	JMP  found
+	BTL  UNPUSHED, DI
+	JCC  found
+	JMP  blockfound
 pause:
 	PAUSE
 	JMP  making
@@ -313,23 +343,28 @@ claim:
 	JCC  nonode
 	PUSHR8
 	PUSHR9
+	PUSHR10
 	MOVL SI, R8             // R8: where calls made here belong
 	MOVQ NODES, R9
 	MOVQ DI, BX
 	SHRQ $32, BX
+	IMUL3L UNNAME, BX, BX   // BX: the parent's number
+	PUSHBX
 	BTL  UNPUSHED, DI
 	JCS  unfolded
-above:
+ancestor:
 	// A function that is already on the path takes the calls of its inner
 	// activations: recursion does not make the tree grow.
 	TESTL BX, BX
 	JZ   unfolded
 	SHLQ $4, BX
 	ADDQ R9, BX
-	CMPL DI, N_HOOK(BX)
-	JE   fold
+	MOVL N_HOOK(BX), R10
+	XORL DI, R10
+	ANDL $~VIABIT, R10
+	JZ   fold
 	MOVL N_PARENT(BX), BX
-	JMP  above
+	JMP  ancestor
 fold:
 	MOVQ BX, R8
 	SUBQ R9, R8
@@ -340,10 +375,14 @@ unfolded:
 	ADDQ R9, BX
 	MOVL DX, N_SITE(BX)
 	MOVL R8, N_NODE(BX)
-	MOVQ DI, R9
-	ROLQ $32, R9
+	POPR9
+	MOVQ DI, R10
+	SHLQ $32, R10
+	ORQ  R10, R9
 	MOVQ R9, N_PARENT(BX)   // and N_HOOK: publishes the node to those who read along
+	IMUL3L NAME, R8, R8
 	MOVL R8, S_NODE(R15)
+	POPR10
 	POPR9
 	POPR8
 	SHLQ $32, SI
@@ -354,7 +393,7 @@ unfolded:
 nonode:
 	LOCK
 	INCQ H_FULL(BX)
-	MOVL $1, S_NODE(R15)
+	MOVL NAME, S_NODE(R15)
 	MOVQ $1, SI
 	SHLQ $32, SI
 	MOVL DX, BX
@@ -423,7 +462,6 @@ newstate:
 	// The first call that we see of this goroutine: the runtime uses a g again.
 bind:
 	PUSHAX
-	PUSHCX
 	PUSHDX
 	PUSHDI
 	PUSHR13
@@ -431,36 +469,26 @@ bind:
 	MOVQ AX, T_GOID(R12)
 	MOVQ T_BASE(R12), AX
 	MOVQ AX, T_TOP(R12)
-	MOVL $-8, E_DEPTH(AX)
+	MOVL $-(RETURN+8), E_DEPTH(AX)
 	MOVQ $0, E_RETURN(AX)
 	MOVQ G_GOPC(R14), DX
 	TESTQ DX, DX
 	JZ   nogopc
-	SUBL TEXTLOW, DX
 nogopc:
 	MOVL DX, DX
-	MOVL ROOTBIT, DI
-	MOVQ DX, R15
-	SHLQ $13, R15
-	ADDQ DI, R15
-	MOVQ $0x9e3779b97f4a7c15, R13
-	IMULQ R13, R15
-	SHRQ $32, R15
-	ANDL MASK, R15
-	MOVQ TABLE, R13
-	ADDQ R13, R15
-	JMP  probe
+	MOVL ROOTBIT, R13
+	XORL DI, DI
+	HASH
+	JMP  missed
 rooted:
-	MOVQ SHAREDROW, DX
+	MOVQ SHAREDROW, R13
 	LOCK
-	INCQ (DX)(R13*8)
-	MOVL S_NODE(R15), DX
+	INCQ (R13)(DX*8)
 	MOVQ T_BASE(R12), AX
-	MOVL DX, E_NODE(AX)
+	MOVL R15, E_NODE(AX)
 	POPR13
 	POPDI
 	POPDX
-	POPCX
 	POPAX
 	JMP  bound
 nostate:
@@ -480,34 +508,47 @@ nostate:
 	CMPQ R15, T_GOID(R12)
 	JNE  nohost
 	PUSHAX
-	PUSHCX
 	PUSHDX
 	PUSHDI
 	MOVQ G_HI(R14), R15
-	LEAQ 64(SP), CX
-	SUBQ R15, CX            // CX: depth of the host's stack pointer
 	MOVQ T_TOP(R12), AX
-	PCALIGN $16
+	JMP  host
+hostgone:
+	SUBQ $ENTRY, AX
 host:
 	MOVLQSX E_DEPTH(AX), DX
-	CMPQ DX, CX
-	JLT  hostgone
-	JEQ  hosted             // a host without a frame
-	MOVQ (R15)(DX*1), DI
+	ADDQ R15, DX
+	LEAQ (HOST-RETURN)(SP), DI // the depth that the host's entry has if it has no frame
+	CMPQ DX, DI
+	JCS  hostgone
+	JEQ  hosted
+	MOVQ RETURN(DX), DI
 	CMPQ DI, E_RETURN(AX)
 	JNE  hostmoved
-	LEAQ -8(R15)(DX*1), DI
+	LEAQ (RETURN-8)(DX), DI
 	CMPQ BP, DI
 	JNE  hostwalk
 hosted:
 	MOVQ AX, T_TOP(R12)     // the next block need not look so far
 	XORL DX, DX
-	JMP  sited
-hostgone:
-	CMPQ AX, T_BASE(R12)
-	JE   hosted
-	SUBQ $ENTRY, AX
-	JMP  host
+	MOVL E_NODE(AX), DI
+	HASH
+	CMPQ DI, S_KEY(R13)(R15*1)
+	JNE  missed
+	MOVQ S_SITE(R13)(R15*1), DX // both halves at once, as they were written
+	SHRQ $32, DX
+	JZ   blockmissed        // not yet
+blockfound:
+	MOVQ G_M(R14), R13
+	MOVQ M_P(R13), R13
+	CMPQ R13, T_P(R12)
+	JNE  otherp
+	MOVQ T_ROW(R12), R13
+	INCQ (R13)(DX*8)
+	JMP  done
+blockmissed:
+	XORL DX, DX
+	JMP  missed
 hostmoved:
 	CMPQ AX, T_BASE(R12)
 	JE   hosted

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"tracerag/trace"
+	"tracerag/trace/breakpoint"
+	"tracerag/trace/probe"
+	"tracerag/trace/target"
+)
+
+// recorderFlags choose the recorder and say how it is to record.
+type recorderFlags struct {
+	name      string // auto, probe or breakpoint
+	noInlined bool
+	memory    byteSize
+	maxHits   int
+	maxStops  int
+}
+
+func (r *recorderFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&r.name, "recorder", "auto", "`NAME` of the recorder: probe counts every call at full speed (linux/amd64);\nbreakpoint is slow, and works wherever delve does; auto takes the first that can")
+	f.BoolVar(&r.noInlined, "no-inlined", false, "do not look for calls that the compiler inlined")
+	f.Var(&r.memory, "memory", "most that the probe's tree of calls may take, such as 1GiB (default: by the\nprogram's size)")
+	f.IntVar(&r.maxHits, "max-hits", breakpoint.DefaultMaxHits, "breakpoint: watch a function for this many `CALLS`, then let it go (its count\nis a floor)")
+	f.IntVar(&r.maxStops, "max-stops", breakpoint.DefaultMaxStops, "breakpoint: after this many `CALLS` in all let every function go at its next one")
+}
+
+func (r *recorderFlags) check() error {
+	switch r.name {
+	case "auto", "probe", "breakpoint":
+	default:
+		return fmt.Errorf("--recorder=%s: the recorders are auto, probe and breakpoint", r.name)
+	}
+	if r.maxHits < 1 || r.maxStops < 1 {
+		return errors.New("--max-hits and --max-stops are 1 at least")
+	}
+	return nil
+}
+
+// recordOne records one run of the target by the recorder that was chosen.
+func (a *app) recordOne(ctx context.Context, tgt *target.Target, r *runFlags) (*trace.Trace, error) {
+	if r.recorder.name != "breakpoint" {
+		tr, err := probe.Record(ctx, tgt, probe.Options{
+			NoInlined: r.recorder.noInlined, Memory: uint64(r.recorder.memory), CacheDir: planCache(), Warn: a.note,
+		})
+		var unsuitable *probe.Unsuitable
+		if !errors.As(err, &unsuitable) || r.recorder.name == "probe" {
+			return tr, err
+		}
+		a.note("recording by breakpoints, which is slow and counts only the first calls: the probe does not take %s: %v", tgt.Args[0], unsuitable)
+	}
+	bar := a.progress("setting breakpoints")
+	o := breakpoint.Options{
+		MaxHits: r.recorder.maxHits, MaxStops: r.recorder.maxStops, NoInlined: r.recorder.noInlined, Warn: a.note,
+		Progress: bar.set,
+		Started:  func(int) { bar.close() },
+	}
+	tr, err := breakpoint.Record(ctx, tgt, o)
+	bar.close()
+	return tr, err
+}
+
+// planCache is the directory where the probe keeps what it planned for a
+// program; "" where there is none.
+func planCache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "tracerag", "plans")
+}
+
+// byteSize is a flag's number of bytes: 1073741824, 1GiB, 512M.
+type byteSize uint64
+
+func (b *byteSize) Type() string { return "SIZE" }
+
+func (b *byteSize) String() string {
+	if b == nil || *b == 0 {
+		return ""
+	}
+	return strconv.FormatUint(uint64(*b), 10)
+}
+
+func (b *byteSize) Set(s string) error {
+	number := strings.TrimRight(s, "KMGTiB")
+	shift, ok := map[string]int{"": 0, "B": 0, "K": 10, "M": 20, "G": 30, "T": 40}[strings.TrimSuffix(s[len(number):], "iB")]
+	n, err := strconv.ParseUint(number, 10, 63-shift)
+	if err != nil || !ok {
+		return errors.New("not a size such as 512MiB or 2GiB")
+	}
+	*b = byteSize(n << shift)
+	return nil
+}
