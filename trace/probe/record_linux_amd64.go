@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,57 +22,26 @@ import (
 // [Unsuitable] error means that it has not run; any other that it was lost
 // while it ran.
 func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, error) {
-	if o.Warn == nil {
-		o.Warn = func(string, ...any) {}
-	}
-	p, err := prepare(t, o)
+	l, err := Start(ctx, t, o)
 	if err != nil {
 		return nil, err
 	}
-	tr := t.NewTrace("probe")
-	r, err := start(t, p, o)
-	if err != nil {
-		return nil, err
-	}
-	defer r.close()
-	takeBack := target.HandOver(r.proc.Pid())
-	defer takeBack()
-	if o.Started != nil {
-		o.Started(r.proc.Pid())
-	}
-	tr.Start = time.Now().UTC()
-	if err := r.proc.Detach(); err != nil {
-		return nil, fmt.Errorf("%s: letting it run: %w", t.Path, err)
-	}
-	exit, err := r.proc.Wait(ctx)
-	if err != nil && ctx.Err() != nil {
-		r.proc.Kill()
-		exit, err = r.proc.Wait(context.WithoutCancel(ctx))
-	}
-	tr.Duration = time.Since(tr.Start)
-	if err != nil {
-		return nil, fmt.Errorf("%s: waiting for its end: %w", t.Path, err)
-	}
-	tr.Exit = trace.Exit{Code: exit.Code, Signal: exit.Signal}
-	tree, err := r.layout.Read(r.file, r.text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", t.Path, err)
-	}
-	convert(t, p.plan, tree, tr)
-	return tr, nil
+	defer l.Close()
+	return l.Wait(ctx)
 }
 
 // prepared is what is known before the target starts.
 type prepared struct {
 	plan    *patch.Plan
+	cached  bool // the plan was made by an earlier run
 	runtime machine.Runtime
 	entry   uint64 // of the program, link-time
 }
 
 func prepare(t *target.Target, o Options) (*prepared, error) {
 	f := t.Binary
-	if f.GOOS != "linux" || f.GOARCH != "amd64" {
-		return nil, &Unsuitable{Why: fmt.Sprintf("it is a program for %s/%s", f.GOOS, f.GOARCH)}
+	if err := suits(t); err != nil {
+		return nil, err
 	}
 	runtime, err := runtimeLayout(f)
 	if err != nil {
@@ -84,18 +52,37 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 		return nil, err
 	}
 	defer e.Close()
+	p := &prepared{runtime: runtime, entry: e.Entry}
+	file := planFile(t, o)
+	if p.plan = loadPlan(file); p.plan != nil {
+		p.cached = true
+		return p, nil
+	}
 	records := func(pkg string) bool {
 		// Package main has hooks in any case: main.main ends initialisation.
 		return t.Records(pkg) || pkg == f.MainPath || pkg == "main"
 	}
-	plan, err := patch.Make(f, records, patch.Options{Inlined: !o.NoInlined})
+	checked := make(chan error, 1)
+	go func() { checked <- checkLayout(t.Path, f, runtime) }()
+	p.plan, err = patch.Make(f, records, patch.Options{Inlined: !o.NoInlined})
+	if e := <-checked; e != nil {
+		return nil, e
+	}
 	if err != nil {
 		return nil, &Unsuitable{Why: "its code cannot be patched", Err: err}
 	}
-	if err := checkLayout(t.Path, f, runtime); err != nil {
-		return nil, err
+	savePlan(file, p.plan)
+	return p, nil
+}
+
+// suits reports why the target is no program for this recorder.
+func suits(t *target.Target) error {
+	f := t.Binary
+	if f.GOOS != "linux" || f.GOARCH != "amd64" {
+		return &Unsuitable{Why: fmt.Sprintf("it is a program for %s/%s", f.GOOS, f.GOARCH)}
 	}
-	return &prepared{plan: plan, runtime: runtime, entry: e.Entry}, nil
+	_, err := runtimeLayout(f)
+	return err
 }
 
 // running is a target whose calls are recorded.
@@ -140,6 +127,12 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 	if err := r.arm(t, p, o); err != nil {
 		proc.Abandon()
 		r.close()
+		if p.cached { // perhaps for a file that only says that it is the same
+			_ = os.Remove(planFile(t, o))
+			if p, err = prepare(t, o); err == nil && !p.cached {
+				return start(t, p, o)
+			}
+		}
 		return nil, &Unsuitable{Why: "it cannot be changed in memory", Err: err}
 	}
 	return r, nil
@@ -240,4 +233,15 @@ func (r *running) write(patches []patch.Patch) error {
 		patches = patches[n:]
 	}
 	return nil
+}
+
+// memory is the shared memory as a file of which most was never written.
+type memory struct{ *os.File }
+
+func (r *running) memory() memory { return memory{r.file} }
+
+// Used reports whether anything was written in n bytes from off on.
+func (m memory) Used(off, n int64) bool {
+	at, err := unix.Seek(int(m.Fd()), off, unix.SEEK_DATA)
+	return err == nil && at < off+n || err != nil && err != unix.ENXIO
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"slices"
 )
 
 // The header, at the beginning of the shared memory; offsets in bytes. The
@@ -146,7 +147,10 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 	}
 	row := b[:n*8]
 	for r := range l.Rows + 1 {
-		// A row that no P has used is a hole, which reads as zeros and stays one.
+		if u, ok := mem.(interface{ Used(off, n int64) bool }); ok && !u.Used(int64(l.countsOff()+r*l.rowBytes()), int64(len(row))) {
+			continue // no P with this number has called anything
+		}
+		// Reading what was not written gives zeros and takes no memory.
 		if _, err := mem.ReadAt(row, int64(l.countsOff()+r*l.rowBytes())); err != nil {
 			return nil, fmt.Errorf("reading the recorder's counters: %w", err)
 		}
@@ -173,4 +177,28 @@ func (l *Layout) Shrink() bool {
 		return false
 	}
 	return true
+}
+
+// Since returns what was called between an earlier tree of the same target and
+// this one: nodes that were not called in between are left out, but for those
+// above others that were.
+func (t *Tree) Since(earlier *Tree) *Tree {
+	out := *t
+	out.Dropped -= earlier.Dropped
+	out.Lost -= earlier.Lost
+	out.Full -= earlier.Full
+	out.Nodes = slices.Clone(t.Nodes)
+	for i := range earlier.Nodes {
+		out.Nodes[i].Calls -= earlier.Nodes[i].Calls
+	}
+	needed := make([]bool, len(out.Nodes))
+	for i := len(out.Nodes) - 1; i > overflowNode; i-- {
+		n := &out.Nodes[i]
+		if needed[i] = needed[i] || n.Calls > 0; needed[i] {
+			needed[n.Parent] = true
+		} else {
+			*n = Node{}
+		}
+	}
+	return &out
 }

@@ -1,0 +1,120 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tracerag/trace"
+	"tracerag/trace/probe/machine"
+	"tracerag/trace/target"
+)
+
+// Live is a target that runs and is recorded. Its calls so far may be looked at
+// at any time, without the target noticing.
+type Live struct {
+	t       *target.Target
+	p       *prepared
+	r       *running
+	tr      *trace.Trace // without calls
+	restore func()
+}
+
+// Start starts the target as Record does, and lets it run.
+func Start(ctx context.Context, t *target.Target, o Options) (*Live, error) {
+	p, err := prepare(t, o)
+	if err != nil {
+		return nil, err
+	}
+	l := &Live{t: t, p: p, tr: t.NewTrace("probe")}
+	if l.r, err = start(t, p, o); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		l.r.proc.Abandon()
+		l.r.close()
+		return nil, err
+	}
+	l.restore = target.HandOver(l.r.proc.Pid())
+	if o.Started != nil {
+		o.Started(l.r.proc.Pid())
+	}
+	l.tr.Start = time.Now().UTC()
+	if err := l.r.proc.Detach(); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("%s: letting it run: %w", t.Path, err)
+	}
+	return l, nil
+}
+
+// Pid is the target's process number.
+func (l *Live) Pid() int { return l.r.proc.Pid() }
+
+// Close gives back what the recording took here. The target, if it runs still,
+// goes on.
+func (l *Live) Close() {
+	l.restore()
+	l.r.close()
+}
+
+// Wait waits for the target's end and returns the trace of its whole run. When
+// ctx is done the target is killed.
+func (l *Live) Wait(ctx context.Context) (*trace.Trace, error) {
+	exit, err := l.r.proc.Wait(ctx)
+	if err != nil && ctx.Err() != nil {
+		l.r.proc.Kill()
+		exit, err = l.r.proc.Wait(context.WithoutCancel(ctx))
+	}
+	ended := time.Now()
+	if err != nil {
+		return nil, fmt.Errorf("%s: waiting for its end: %w", l.t.Path, err)
+	}
+	tree, err := l.read()
+	if err != nil {
+		return nil, err
+	}
+	tr := *l.tr
+	tr.Duration = ended.Sub(tr.Start)
+	tr.Exit = trace.Exit{Code: exit.Code, Signal: exit.Signal}
+	convert(l.t, l.p.plan, tree, &tr)
+	return &tr, nil
+}
+
+func (l *Live) read() (*machine.Tree, error) {
+	tree, err := l.r.layout.Read(l.r.memory(), l.r.text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.t.Path, err)
+	}
+	return tree, nil
+}
+
+// Snapshot is what had been called at a moment.
+type Snapshot struct {
+	tree *machine.Tree
+	at   time.Time
+}
+
+// Snapshot looks at the calls until now.
+func (l *Live) Snapshot() (*Snapshot, error) {
+	tree, err := l.read()
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{tree: tree, at: time.Now().UTC()}, nil
+}
+
+// Window returns the trace of what ran between two snapshots, the first of which
+// may be nil for the target's start: the contexts that were called in between,
+// as often as they were. Calls that had begun before have no count. The order
+// is that of each context's first call in the whole run.
+func (l *Live) Window(from, to *Snapshot) *trace.Trace {
+	tr := *l.tr
+	tree := to.tree
+	if from != nil {
+		tr.Start = from.at
+		tree = tree.Since(from.tree)
+	}
+	tr.Duration = to.at.Sub(tr.Start)
+	convert(l.t, l.p.plan, tree, &tr)
+	return &tr
+}
