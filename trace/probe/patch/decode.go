@@ -91,8 +91,10 @@ func decode(code []byte, off uint32) (inst, bool) {
 		}
 		in.relAt = m.ripAt
 		in.addOperand(&d, op, o, m)
-	} else if !d.vector && d.b != 0 && (op&7 == 4 || op&7 == 5 || op&7 == 7) {
+	} else if n := byte(op)&7 | d.b; !d.vector && isScratch(n) {
 		in.props |= scratch // push r12, mov r13d, ...
+	} else if n == regSP && (op&^7 == 0x90 || op&^15 == 0xb0 || op&^7 == map0F|0xc8) {
+		in.props |= movesSP // xchg, mov, bswap
 	}
 	if !d.vector && (op >= 0xb0 && op <= 0xbf || op >= 0x90 && op <= 0x97 || op == 0xe9 || op == 0xeb) { // mov of a constant, nop, xchg, jmp
 		in.props |= fits
@@ -300,7 +302,11 @@ func (in *inst) addOperand(d *decoder, op int, o opcode, m operand) {
 	}
 	general := op < map0F || op >= map0F|0x40 && op <= map0F|0x4f || op >= map0F|0xa0 && op <= map0F|0xcf
 	compares := op >= 0x38 && op <= 0x3b || op == 0x84 || op == 0x85 || o.group == groupArith && m.group == 7
-	if general && !d.vector && !compares && (m.reg == regSP || !m.memory && m.rm == regSP) {
+	if d.vector { // andn, shlx and others of the general registers
+		general = op >= map38|0xf0 && op <= map38|0xf7 || op == map3A|0xf0
+		compares = false
+	}
+	if general && !compares && (m.reg == regSP || !m.memory && m.rm == regSP || d.vector && d.v == regSP) {
 		in.props |= movesSP
 	}
 }

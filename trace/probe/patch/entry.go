@@ -1,5 +1,7 @@
 package patch
 
+import "bytes"
+
 // jumpSize is the length of the jump that takes the place of the displaced
 // instructions.
 const jumpSize = 5
@@ -27,9 +29,10 @@ type window struct {
 }
 
 // entryHook finds where a function can be changed so that the recorder is called
-// once whenever it is entered.
-func (b *body) entryHook() (h Hook, why string) {
-	kind, w, why := b.entryWindow()
+// once whenever it is entered. Morestack holds the entries of the functions that
+// stack checks call.
+func (b *body) entryHook(morestack map[uint64]bool) (h Hook, why string) {
+	kind, w, why := b.entryWindow(morestack)
 	if why != "" {
 		return h, why
 	}
@@ -37,7 +40,7 @@ func (b *body) entryHook() (h Hook, why string) {
 		Kind:     kind,
 		At:       b.entry + uint64(b.ins[w.from].off),
 		MayFault: w.fault,
-		code:     b.bytesOf(w.from, w.to),
+		code:     bytes.Clone(b.bytesOf(w.from, w.to)),
 		before:   int(b.ins[w.after].off - b.ins[w.from].off),
 	}
 	if w.ahead > 0 {
@@ -67,9 +70,9 @@ func (b *body) unsafe() string {
 }
 
 // entryWindow chooses the window of an entry hook.
-func (b *body) entryWindow() (Kind, window, string) {
-	if check := b.stackCheck(); check >= 0 {
-		if b.enter[check] {
+func (b *body) entryWindow(morestack map[uint64]bool) (Kind, window, string) {
+	if check := b.stackCheck(morestack); check >= 0 {
+		if b.enter[check] || b.jumpsTo(0) > 1 {
 			return 0, window{}, whyLoop
 		}
 		w, why := b.grow(window{from: check, after: check + 1}, false)
@@ -123,11 +126,11 @@ func (b *body) hasCheck() bool {
 //	cmp rsp, [r14+16]; jbe
 //	lea r12, [rsp-n]; cmp r12, [r14+16]; jbe
 //	mov r12, rsp; sub r12, n; jb; cmp r12, [r14+16]; jbe
-func (b *body) stackCheck() int {
+func (b *body) stackCheck(morestack map[uint64]bool) int {
 	for i := 0; i+1 < len(b.ins) && i < 5; i++ {
 		in := &b.ins[i]
 		if b.comparesLimit(i) {
-			if j := &b.ins[i+1]; j.flow == flowCond && b.startsAgain(b.index(j.target)) {
+			if j := &b.ins[i+1]; j.flow == flowCond && b.startsAgain(b.index(j.target), morestack) {
 				return i + 1
 			}
 			return -1
@@ -139,17 +142,33 @@ func (b *body) stackCheck() int {
 	return -1
 }
 
-// startsAgain tells if what begins at instruction i saves registers, makes a
-// call, restores them, and jumps to the function's entry.
-func (b *body) startsAgain(i int) bool {
+// jumpsTo counts the jumps to an offset.
+func (b *body) jumpsTo(off int64) (n int) {
+	for i := range b.ins {
+		if in := &b.ins[i]; (in.flow == flowJump || in.flow == flowCond) && in.target == off {
+			n++
+		}
+	}
+	return n
+}
+
+// startsAgain tells if what begins at instruction i saves registers, calls
+// runtime.morestack, restores them, and jumps to the function's entry.
+func (b *body) startsAgain(i int, morestack map[uint64]bool) bool {
 	if i <= 0 {
 		return false
 	}
 	calls := 0
-	for ; i < len(b.ins); i++ {
+	for first := i; i < len(b.ins); i++ {
+		if i > first && b.enter[i] {
+			return false
+		}
 		switch in := &b.ins[i]; in.flow {
 		case flowNext:
 		case flowCall:
+			if !morestack[b.entry+uint64(in.target)] {
+				return false
+			}
 			calls++
 		case flowJump:
 			return calls == 1 && in.target == 0
@@ -202,7 +221,7 @@ func (b *body) grow(w window, fault bool) (window, string) {
 			return w, whyPinned
 		}
 		op, m, ok := operandOf(b.code, in.off)
-		if in.is(mayFault) && !(closure && ok && m.memory && m.base == regDX && m.index == noReg) {
+		if in.is(mayFault) && !(closure && ok && isLoad(op) && m.memory && m.base == regDX && m.index == noReg) {
 			if !fault || framed {
 				return w, whyPinned
 			}
@@ -227,6 +246,16 @@ func (b *body) grow(w window, fault bool) (window, string) {
 		return w, whyFlagsLive
 	}
 	return w, ""
+}
+
+// isLoad tells if an instruction with a memory operand reads that and does
+// nothing else that may fail.
+func isLoad(op int) bool {
+	switch op {
+	case 0x8a, 0x8b, 0x63, map0F | 0xb6, map0F | 0xb7, map0F | 0xbe, map0F | 0xbf, map0F | 0x10, map0F | 0x6f:
+		return true
+	}
+	return false
 }
 
 // flagsLive tells if the flags before instruction i may matter. Where control

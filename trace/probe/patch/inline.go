@@ -25,7 +25,8 @@ const (
 // An inliner finds hooks for the inlined calls of one function after the other.
 type inliner struct {
 	g      graph
-	call   []int32 // the innermost inlined call, by instruction; -1: none
+	calls  []binary.InlinedCall
+	call   []int32 // the innermost one, by instruction; -1: none
 	valid  []bool  // by instruction: RBP points to the frame before it
 	used   []bool  // by instruction: a hook displaces it
 	early  []bool  // by node: runs whenever the function is entered, before it calls anything
@@ -35,36 +36,29 @@ type inliner struct {
 	cold   bool    // it has instructions in nodes that lead to a panic, too
 }
 
-// blockHooks adds the hooks of the inlined calls in the function whose body and
-// entry hook these are.
-func (w *worker) blockHooks(m *maker, i int, r *result) {
-	fn := &m.f.Funcs[i]
-	calls := m.f.Inlined(fn)
-	if !slices.ContainsFunc(calls, func(c binary.InlinedCall) bool { return m.recorded(c.Package) }) {
-		return
-	}
+// blockHooks adds the hooks of the inlined calls in function i, whose body and
+// entry hook these are. Pcs stand for the calls (see binary.File.CallPCs).
+func (w *worker) blockHooks(m *maker, i int, calls []binary.InlinedCall, pcs []uint64, r *result) {
 	miss := func(v int, why string) { r.missed = append(r.missed, Missed{i, v, why}) }
 	if r.entry.Kind == 0 || w.body.lost {
-		for v, c := range calls {
-			if m.recorded(c.Package) {
-				if r.entry.Kind == 0 {
-					miss(v, whyHost)
-				} else {
-					miss(v, whyComputes)
-				}
+		why := whyComputes
+		if r.entry.Kind == 0 {
+			why = whyHost
+		}
+		for v := range calls {
+			if m.recorded(calls[v].Package) {
+				miss(v, why)
 			}
 		}
 		return
 	}
 	l := &w.inliner
 	l.begin(&w.body, &r.entry, calls, m.noReturn)
-	pcs := m.f.CallPCs(fn)
 	for v := range calls {
-		c := &calls[v]
-		if !m.recorded(c.Package) {
+		if !m.recorded(calls[v].Package) {
 			continue
 		}
-		d, exact, why := l.start(c, pcs[v])
+		d, exact, why := l.start(int32(v), pcs[v])
 		if why != "" {
 			miss(v, why)
 			continue
@@ -116,6 +110,7 @@ func (l *inliner) begin(b *body, entry *Hook, calls []binary.InlinedCall, noRetu
 		check = first
 	}
 	l.g.build(b, check, noReturn)
+	l.calls = calls
 	n := len(b.ins)
 
 	l.call = slices.Grow(l.call[:0], n)[:n]
@@ -218,10 +213,10 @@ func (l *inliner) only(nodes []int32) int32 {
 	return found
 }
 
-// start returns the node in which a call begins; exact is false if it may run
+// start returns the node in which call v begins; exact is false if it may run
 // more or less often than the call.
-func (l *inliner) start(c *binary.InlinedCall, pc uint64) (d int32, exact bool, why string) {
-	g := &l.g
+func (l *inliner) start(v int32, pc uint64) (d int32, exact bool, why string) {
+	g, c := &l.g, &l.calls[v]
 	// The nodes of the body, and the nearest one that dominates them all. What
 	// the register allocator and the assembler add bears the line of what it is
 	// added for, even in another block: it counts only where there is nothing else.
@@ -243,7 +238,7 @@ func (l *inliner) start(c *binary.InlinedCall, pc uint64) (d int32, exact bool, 
 		d, exact = l.heaviest(), false
 	}
 	// A loop that is all of the body's is entered from the node before it.
-	for l.ownLoop(d) {
+	for l.ownLoop(d, v) {
 		up := g.nodes[d].idom
 		if up < 0 {
 			return 0, false, whyNoBlock
@@ -320,29 +315,33 @@ func (l *inliner) heaviest() int32 {
 	return best
 }
 
-// ownLoop tells if a loop begins with d that does nothing but what the region
-// does.
-func (l *inliner) ownLoop(d int32) bool {
+// ownLoop tells if a loop begins with d that does nothing but what call v does.
+func (l *inliner) ownLoop(d, v int32) bool {
 	g := &l.g
 	if g.nodes[d].loop != d {
 		return false
 	}
-	for _, k := range g.order {
-		if g.nodes[k].order >= g.nodes[d].order && l.inLoop(k, d) && !slices.Contains(l.region, k) && !l.onlyFits(k) {
-			return false
+	for _, k := range g.order[g.nodes[d].order:] {
+		if !l.inLoop(k, d) {
+			continue
+		}
+		for i := g.nodes[k].from; i < g.nodes[k].to; i++ {
+			if !g.b.ins[i].is(fits) && !l.within(i, v) {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-// onlyFits tells if a node does nothing by itself.
-func (l *inliner) onlyFits(k int32) bool {
-	for i := l.g.nodes[k].from; i < l.g.nodes[k].to; i++ {
-		if !l.g.b.ins[i].is(fits) {
-			return false
+// within tells if an instruction is of call v, or of one that it made.
+func (l *inliner) within(i int, v int32) bool {
+	for x := l.call[i]; x >= 0; x = int32(l.calls[x].Parent) {
+		if x == v {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // inLoop tells if a node is in the loop of a header, or in one inside of it.

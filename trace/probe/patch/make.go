@@ -1,7 +1,6 @@
 package patch
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"runtime"
@@ -27,10 +26,14 @@ func Make(f *binary.File, record func(pkg string) bool, o Options) (*Plan, error
 }
 
 func newMaker(f *binary.File, code *binary.Code, record func(pkg string) bool, o Options) *maker {
-	m := &maker{f: f, code: code, o: o, newproc: newproc(f), panics: map[uint64]bool{}, record: record, records: map[string]bool{}}
+	m := &maker{f: f, code: code, o: o, newproc: newproc(f), panics: map[uint64]bool{}, morestack: map[uint64]bool{}, record: record, records: map[string]bool{}}
 	for i := range f.Funcs {
-		if neverReturns(f.Funcs[i].Name) {
-			m.panics[f.Funcs[i].Entry] = true
+		name, entry := f.Funcs[i].Name, f.Funcs[i].Entry
+		if neverReturns(name) {
+			m.panics[entry] = true
+		}
+		if strings.HasPrefix(name, "runtime.morestack") {
+			m.morestack[entry] = true
 		}
 	}
 	return m
@@ -43,6 +46,8 @@ type maker struct {
 	o       Options
 	newproc uint64
 	panics  map[uint64]bool // entries of functions that never return
+
+	morestack map[uint64]bool // entries of the functions that stack checks call
 
 	mu      sync.Mutex
 	record  func(pkg string) bool
@@ -168,32 +173,35 @@ func (m *maker) plan() *Plan {
 // function plans the hooks in one function.
 func (m *maker) function(w *worker, i int) (r result) {
 	fn := &m.f.Funcs[i]
-	if r.why = refuse(fn); r.why != "" {
-		return r
+	if r.why = m.takeApart(&w.body, fn); r.why == "" {
+		if m.newproc != 0 {
+			r.inside = w.body.goHooks(i, m.newproc)
+		}
+		r.entry, r.why = w.body.entryHook(m.morestack)
+		r.entry.Func = i
 	}
-	if fn.Asm {
-		r.why = whyAssembly
-		return r
-	}
-	b := &w.body
-	code := m.code.Bytes(fn.Entry, fn.End-fn.Entry)
-	if r.why = b.disassemble(fn.Entry, code, m.word); r.why != "" {
-		return r
-	}
-	if r.why = b.unsafe(); r.why != "" {
-		return r
-	}
-	if m.newproc != 0 {
-		r.inside = b.goHooks(i, m.newproc)
-	}
-	r.entry, r.why = b.entryHook()
-	r.entry.Func = i
-	r.entry.code = bytes.Clone(r.entry.code)
 	if m.o.Inlined {
-		w.blockHooks(m, i, &r)
+		calls := m.f.Inlined(fn)
+		if slices.ContainsFunc(calls, func(c binary.InlinedCall) bool { return m.recorded(c.Package) }) {
+			w.blockHooks(m, i, calls, m.f.CallPCs(fn), &r)
+		}
 	}
 	slices.SortStableFunc(r.inside, func(a, b Hook) int { return cmp.Compare(a.At, b.At) })
 	return r
+}
+
+// takeApart disassembles a function, or returns why nothing in it may be changed.
+func (m *maker) takeApart(b *body, fn *binary.Func) (why string) {
+	if why := refuse(fn); why != "" {
+		return why
+	}
+	if fn.Asm {
+		return whyAssembly
+	}
+	if why := b.disassemble(fn.Entry, m.code.Bytes(fn.Entry, fn.End-fn.Entry), m.word); why != "" {
+		return why
+	}
+	return b.unsafe()
 }
 
 // word reads an address in the program's data.

@@ -87,6 +87,7 @@ type judge struct {
 	inside         map[uint32]bool
 	leads          map[uint32]uint64 // from R13D in the stubs of CallSites and Go to the function called
 	noReturn       map[uint64]bool   // functions that panic
+	more           map[uint64]bool   // runtime.morestack: nothing calls it behind the check
 	strict         bool              // compiled code: registers that mean nothing at an entry are not read there
 }
 
@@ -95,6 +96,8 @@ type state struct {
 	plain, patched uint64
 	counted        bool // the function's own hook was called
 	midway         bool // the walk began somewhere else than at the entry: not known
+	framed         bool // the stack pointer is not known to be at the return address
+	noClosure      bool // RDX is not known to be the closure that was called
 	spoilt         spoils
 }
 
@@ -253,9 +256,9 @@ func (j *judge) judge() error {
 		}
 		next := addr + uint64(op.size)
 		if op.known && op.inst.Op == x86asm.CALL {
-			begin = append(begin, state{plain: addr, patched: addr, counted: true, midway: true})
+			begin = append(begin, state{plain: addr, patched: addr, counted: true, midway: true, framed: true, noClosure: true})
 			if next < j.end {
-				begin = append(begin, state{plain: next, patched: next, counted: true, midway: true})
+				begin = append(begin, state{plain: next, patched: next, counted: true, midway: true, framed: true, noClosure: true})
 			}
 		}
 		addr = next
@@ -301,6 +304,9 @@ func (j *judge) step(s state) (next []state, err error) {
 			}
 			s.counted = true
 			s.spoilt |= spoilt12 | spoilt13 | spoilt15
+			if !j.strict && s.plain == j.entry {
+				s.spoilt = 0 // compiled code reads nothing there that a caller does not set
+			}
 		default:
 			// A tail call that is led through a stub.
 			if j.inside64(s.plain) {
@@ -349,7 +355,71 @@ func (j *judge) step(s state) (next []state, err error) {
 	if s.spoilt, err = spoil(op, s.spoilt, j.strict); err != nil {
 		return nil, err
 	}
+	if err := j.memory(&s, op); err != nil {
+		return nil, err
+	}
 	return j.after(s, op, got)
+}
+
+// memory makes sure that what runs in a stub cannot fault, or faults as the
+// package says; and that nothing lives below the stack pointer.
+func (j *judge) memory(s *state, op operation) error {
+	if !op.known {
+		// VEX and EVEX: their operands are not known here.
+		if in, ok := decode(j.plain.at(s.plain), 0); ok && in.is(mayFault) && j.inStubs(s.patched) && s.framed {
+			return fmt.Errorf("% x may fault in a stub", j.plain.at(s.plain)[:in.size])
+		}
+		return nil
+	}
+	x := op.inst
+	switch x.Op {
+	case x86asm.LEA, x86asm.NOP, x86asm.PREFETCHNTA, x86asm.PREFETCHT0, x86asm.PREFETCHT1, x86asm.PREFETCHT2, x86asm.PREFETCHW:
+	case x86asm.DIV, x86asm.IDIV:
+		if j.inStubs(s.patched) && s.framed {
+			return fmt.Errorf("%v may fault in a stub", x)
+		}
+	default:
+		for _, a := range x.Args {
+			m, ok := a.(x86asm.Mem)
+			if !ok {
+				continue
+			}
+			if m.Base == x86asm.RSP && m.Disp < 0 {
+				return fmt.Errorf("%v has an operand below the stack pointer", x)
+			}
+			if !j.inStubs(s.patched) || m.Index == 0 && m.Segment == 0 && (m.Base == x86asm.RSP || m.Base == x86asm.RBP || m.Base == x86asm.R14 || m.Base == x86asm.RIP) {
+				continue
+			}
+			if m.Base == x86asm.RDX && m.Index == 0 && !s.noClosure || !s.framed {
+				continue
+			}
+			return fmt.Errorf("%v may fault in a stub, where a frame is set up", x)
+		}
+	}
+	regs := func(a x86asm.Arg, rs ...x86asm.Reg) bool {
+		r, ok := a.(x86asm.Reg)
+		return ok && slices.Contains(rs, r)
+	}
+	switch x.Op {
+	case x86asm.CMP, x86asm.TEST, x86asm.NOP:
+		return nil
+	case x86asm.PUSH, x86asm.POP, x86asm.PUSHF, x86asm.PUSHFQ, x86asm.POPF, x86asm.POPFQ, x86asm.ENTER, x86asm.LEAVE, x86asm.CALL:
+		s.framed = true
+	case x86asm.MUL, x86asm.IMUL, x86asm.DIV, x86asm.IDIV, x86asm.CQO, x86asm.CDQ, x86asm.CWD, x86asm.RDTSC, x86asm.CPUID:
+		s.noClosure = true
+	}
+	for _, a := range x.Args[:2] {
+		if a == nil {
+			break
+		}
+		if regs(a, x86asm.RSP, x86asm.ESP, x86asm.SP, x86asm.SPB) {
+			s.framed = true
+		}
+		if regs(a, x86asm.RDX, x86asm.EDX, x86asm.DX, x86asm.DL, x86asm.DH) {
+			s.noClosure = true
+		}
+	}
+	return nil
 }
 
 // led makes sure that a call in the patched program leads through a stub to the
@@ -421,7 +491,7 @@ func (j *judge) ahead(s state, op, got operation) ([]state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []state{{plain: s.plain + 4 + uint64(third.size), patched: p, counted: s.counted, midway: s.midway, spoilt: spoilt}}, nil
+	return []state{{plain: s.plain + 4 + uint64(third.size), patched: p, counted: s.counted, midway: s.midway, framed: true, noClosure: true, spoilt: spoilt}}, nil
 }
 
 func mentions(a x86asm.Arg, regs ...x86asm.Reg) bool {
@@ -448,7 +518,7 @@ func (j *judge) after(s state, op, got operation) ([]state, error) {
 		}
 		var out []state
 		for _, t := range j.targets {
-			out = append(out, state{plain: t, patched: t, counted: true, midway: s.midway})
+			out = append(out, state{plain: t, patched: t, counted: true, midway: s.midway, framed: true, noClosure: true})
 		}
 		return out, nil
 	case x86asm.RET, x86asm.LRET:
@@ -462,8 +532,8 @@ func (j *judge) after(s state, op, got operation) ([]state, error) {
 		if s.plain != s.patched {
 			return nil, fmt.Errorf("a call was moved")
 		}
-		next.spoilt = 0
-		if j.noReturn[op.to] {
+		next.spoilt, next.framed, next.noClosure = 0, true, true
+		if j.noReturn[op.to] || s.counted && j.more[op.to] {
 			return nil, nil
 		}
 		if !s.counted {

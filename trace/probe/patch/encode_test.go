@@ -1,0 +1,89 @@
+package patch
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"reflect"
+	"testing"
+)
+
+// somePlan has a hook of each kind.
+func somePlan() *Plan {
+	return &Plan{
+		Hooks: []Hook{
+			{Kind: Check, Func: 3, Begins: []int{0, 2}, At: 0x401004, code: []byte{0x76, 0x19, 0x55, 0x48, 0x89, 0xe5}, before: 2},
+			{Kind: Go, Func: 3, At: 0x401020, code: []byte{0xe8}, callee: 0x400300},
+			{Kind: Block, Func: 3, Begins: []int{1}, Approximate: true, At: 0x401040, code: []byte{0x48, 0x01, 0xd8, 0x48, 0xff, 0xc0}, before: 3},
+			{Kind: Frame, Func: 4, MayFault: true, At: 0x401060, code: []byte{0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x48, 0x08}, ahead: 4},
+			{Kind: Leaf, Func: 5, At: 0x401080, code: []byte{0x31, 0xc0, 0xc3}},
+			{Kind: CallSites, Func: 9, Partial: true, Sites: []uint64{0x401010, 0x402000}, code: []byte{0xe8, 0xe9}, callee: 0x403000},
+		},
+		Unhooked: []Unhooked{{1, whyAssembly}, {7, whyShort}},
+		Missed:   []Missed{{3, 3, whyPanics}, {3, 4, whyNoWindow}, {7, 0, whyHost}},
+	}
+}
+
+func TestEncode(t *testing.T) {
+	f, _ := open(t, "tablecat")
+	made, err := Make(f, func(pkg string) bool { return !f.Std(pkg) }, Options{Inlined: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*Plan{{}, somePlan(), made} {
+		b := p.Encode()
+		got, err := Decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, p) {
+			t.Errorf("a plan of %d hooks became one of %d", len(p.Hooks), len(got.Hooks))
+		}
+	}
+	t.Logf("%d hooks in %d bytes", len(made.Hooks), len(made.Encode()))
+}
+
+// TestDecodeDamaged changes and cuts an encoded plan everywhere.
+func TestDecodeDamaged(t *testing.T) {
+	good := somePlan().Encode()
+	for i := range good {
+		bad := bytes.Clone(good)
+		bad[i] ^= 0x10
+		if _, err := Decode(bad); err == nil {
+			t.Errorf("no error with byte %d changed", i)
+		}
+		if _, err := Decode(good[:i]); err == nil {
+			t.Errorf("no error with %d bytes", i)
+		}
+	}
+	if _, err := Decode(append(bytes.Clone(good), 0)); !errors.Is(err, errDamaged) {
+		t.Errorf("a byte more: %v", err)
+	}
+}
+
+// FuzzDecode decodes any bytes, with the right magic string and checksum. What
+// is decoded can be emitted without a panic, and encodes to the same plan.
+func FuzzDecode(f *testing.F) {
+	good := somePlan().Encode()
+	f.Add(good[len(encoding) : len(good)-sha256.Size])
+	f.Add([]byte{0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, in []byte) {
+		b := append([]byte(encoding), in...)
+		sum := sha256.Sum256(b)
+		p, err := Decode(append(b, sum[:]...))
+		if err != nil {
+			return
+		}
+		stubs, patches, err := p.Emit(0x10000000, 0, Entries{0x10000000, 0x10000100, 0x10000200})
+		if err == nil && len(p.Hooks) > 0 && (len(stubs) == 0 || len(patches) == 0) {
+			t.Error("hooks without stubs or patches")
+		}
+		again, err := Decode(p.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(again, p) {
+			t.Errorf("%+v became %+v", p, again)
+		}
+	})
+}
