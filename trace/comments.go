@@ -18,6 +18,7 @@ type meta struct {
 	Format     int
 	Requires   []string
 	Total      total
+	Name       string
 	Recorder   string
 	Command    []string
 	Dir        string
@@ -44,6 +45,7 @@ func (m *meta) fields() []metaField {
 		{"format", &m.Format, false},
 		{"requires", &m.Requires, m.Requires == nil},
 		{"total", &m.Total, false},
+		{"name", &m.Name, m.Name == ""},
 		{"recorder", &m.Recorder, false},
 		{"command", &m.Command, m.Command == nil},
 		{"dir", &m.Dir, m.Dir == ""},
@@ -65,7 +67,7 @@ type metaField struct {
 const lossKey = "loss" // repeated: one comment a loss
 
 func (t *Trace) comments() ([]string, error) {
-	m := meta{FormatVersion, nil, total{t.Calls(), len(t.Nodes)}, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses}
+	m := meta{FormatVersion, nil, total{t.Calls(), len(t.Nodes)}, t.Name, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses}
 	m.Program.Path, m.Program.BuildID = "", "" // they stand in the mapping
 	var out []string
 	add := func(key string, v any) error {

@@ -34,6 +34,7 @@ import (
 
 // Trace is one recorded run.
 type Trace struct {
+	Name     string   // that its user gave it, such as that of a window; "" none
 	Recorder string   // "breakpoint", "probe", or "sample" for an imported profile
 	Sampled  bool     // counts are samples, not calls
 	Command  []string // the target and its arguments as they were typed

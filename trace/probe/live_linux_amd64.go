@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tracerag/trace"
@@ -17,7 +18,9 @@ type Live struct {
 	p       *prepared
 	r       *running
 	tr      *trace.Trace // without calls
-	restore func()
+	restore func()       // takes the terminal back
+	// Of a target that was attached to, what is to be undone.
+	attached *changes
 }
 
 // Start starts the target as Record does, and lets it run.
@@ -76,7 +79,7 @@ func (l *Live) Wait(ctx context.Context) (*trace.Trace, error) {
 	tr := *l.tr
 	tr.Duration = ended.Sub(tr.Start)
 	tr.Exit = trace.Exit{Code: exit.Code, Signal: exit.Signal}
-	convert(l.t, l.p.plan, tree, &tr)
+	l.convert(tree, &tr)
 	return &tr, nil
 }
 
@@ -86,6 +89,11 @@ func (l *Live) read() (*machine.Tree, error) {
 		return nil, fmt.Errorf("%s: %w", l.t.Path, err)
 	}
 	return tree, nil
+}
+
+func (l *Live) convert(tree *machine.Tree, tr *trace.Trace) {
+	tr.Losses = slices.Clone(l.tr.Losses)
+	convert(l.t, l.p.plan, tree, l.attached != nil, tr)
 }
 
 // Snapshot is what had been called at a moment.
@@ -115,6 +123,6 @@ func (l *Live) Window(from, to *Snapshot) *trace.Trace {
 		tree = tree.Since(from.tree)
 	}
 	tr.Duration = to.at.Sub(tr.Start)
-	convert(l.t, l.p.plan, tree, &tr)
+	l.convert(tree, &tr)
 	return &tr
 }

@@ -92,6 +92,7 @@ type running struct {
 	text   uint64 // run-time address of the program's text
 	mem    []byte
 	file   *os.File
+	code   inject.Range // the recorder and the stubs
 }
 
 // close gives the shared memory back.
@@ -111,20 +112,27 @@ const maxStub = 160
 // start starts the target and patches it. It is still held then.
 func start(t *target.Target, p *prepared, o Options) (*running, error) {
 	files := [3]*os.File{os.Stdin, os.Stdout, os.Stderr}
-	if t.Silent {
+	if t.Silent || t.NoInput {
 		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 		if err != nil {
 			return nil, err
 		}
 		defer null.Close()
-		files = [3]*os.File{null, null, null}
+		files[0] = null
+		if t.Silent {
+			files[1], files[2] = null, null
+		}
 	}
 	proc, err := inject.Start(t.Path, t.Args, inject.Attr{Dir: t.Dir, Files: files, SharesGroup: target.SharesGroup()})
 	if err != nil {
 		return nil, &Unsuitable{Why: "it cannot be started and held", Err: err}
 	}
 	r := &running{proc: proc}
-	if err := r.arm(t, p, o); err != nil {
+	patches, err := r.arm(t, p, o)
+	if err == nil {
+		err = r.write(patches)
+	}
+	if err != nil {
 		proc.Abandon()
 		r.close()
 		if p.cached { // perhaps for a file that only says that it is the same
@@ -138,46 +146,48 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 	return r, nil
 }
 
-// arm maps our memory into the target and patches its code.
-func (r *running) arm(t *target.Target, p *prepared, o Options) error {
+// arm maps our memory into the target and returns what is to be changed in its
+// code.
+func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, error) {
 	entry, err := r.proc.Entry()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	slide := entry - p.entry
 	r.text = t.Binary.TextStart + slide
 	if err := r.share(len(p.plan.Hooks), o.Memory); err != nil {
-		return err
+		return nil, err
 	}
 	code, err := machine.Assemble(p.runtime, r.layout)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	stubsAt := (uint64(len(code.Bytes)) + 63) &^ 63
 	most := (stubsAt + uint64(len(p.plan.Hooks))*maxStub + 4095) &^ 4095
 	base, err := r.proc.Free(r.text, most, reach)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	stubs, patches, err := p.plan.Emit(base+stubsAt, slide, patch.Entries{
 		Enter: base + uint64(code.Enter), Go: base + uint64(code.Enter), Block: base + uint64(code.Block),
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	size := (stubsAt + uint64(len(stubs)) + 4095) &^ 4095
 	if size > most {
-		return fmt.Errorf("the stubs take %d bytes", size)
+		return nil, fmt.Errorf("the stubs take %d bytes", size)
 	}
 	if err := r.proc.MapCode(base, size); err != nil {
-		return err
+		return nil, err
 	}
+	r.code = inject.Range{Start: base, End: base + size}
 	b := make([]byte, stubsAt, size)
 	copy(b, code.Bytes)
 	if _, err := r.proc.WriteAt(append(b, stubs...), int64(base)); err != nil {
-		return err
+		return nil, err
 	}
-	return r.write(patches)
+	return patches, nil
 }
 
 // share maps the shared memory, in a smaller size where a limit refuses it.

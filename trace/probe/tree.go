@@ -31,6 +31,7 @@ type converter struct {
 	approximate map[trace.NodeID]bool
 	goroutines  map[trace.NodeID]uint32   // roots, by the site of their go statement
 	creators    map[uint32][]trace.NodeID // nodes that ran a go statement, by its site
+	attached    bool                      // the target had begun when it was attached to
 	lost        uint64                    // calls whose place is not known
 }
 
@@ -65,10 +66,10 @@ const (
 )
 
 // convert adds what the target's tree holds to tr.
-func convert(t *target.Target, plan *patch.Plan, tree *machine.Tree, tr *trace.Trace) {
+func convert(t *target.Target, plan *patch.Plan, tree *machine.Tree, attached bool, tr *trace.Trace) {
 	c := &converter{
 		t: t, bin: t.Binary, plan: plan, code: &code{path: t.Path}, tr: tr, b: trace.NewBuilder(tr), nodes: tree.Nodes, places: make([]place, len(tree.Nodes)),
-		ids: map[string]trace.FuncID{}, frames: map[uint64][]frame{}, inlined: map[int][]binary.InlinedCall{},
+		attached: attached, ids: map[string]trace.FuncID{}, frames: map[uint64][]frame{}, inlined: map[int][]binary.InlinedCall{},
 		approximate: map[trace.NodeID]bool{}, goroutines: map[trace.NodeID]uint32{}, creators: map[uint32][]trace.NodeID{},
 	}
 	for i := range c.nodes {
@@ -171,7 +172,7 @@ func (c *converter) enter(cur *place, f trace.Frame, calls int64) {
 		root := *cur.root
 		if cur.main {
 			root.Kind = trace.RootInit
-			if c.tr.Functions[f.Func].Name == "main.main" || c.tr.Functions[f.Func].Name == c.bin.MainPath+".main" {
+			if c.attached || c.tr.Functions[f.Func].Name == "main.main" || c.tr.Functions[f.Func].Name == c.bin.MainPath+".main" {
 				root.Kind = trace.RootMain
 			}
 		}

@@ -47,6 +47,7 @@ func (e *NotFoundError) Error() string {
 //	@prev, @-N  the one before it, the one N before it
 //	ab12cd34    the id, or its first two or more digits when only one begins so
 //	20260102-030405.123-ab12cd34   the file's name, with or without .pb.gz
+//	checkout    the name that its user gave it
 //	a/b.pb.gz   the path of a trace file anywhere, relative to the working directory
 //
 // Equal traces have equal ids; the one saved last is meant. A name that means
@@ -71,10 +72,25 @@ func (s *Store) Find(name string) (Entry, error) {
 			return e, nil
 		}
 	}
+	if e, ok := s.findNamed(name, list); ok {
+		return e, nil
+	}
 	if fi, err := os.Stat(name); err == nil && fi.Mode().IsRegular() {
 		return s.findFile(name)
 	}
 	return Entry{}, s.notFound(name, list)
+}
+
+// findNamed finds the trace that was saved last under a name of its own, such as
+// a window's. Only the traces know their names, so they are read, the newest
+// first.
+func (s *Store) findNamed(name string, list []Entry) (Entry, bool) {
+	for _, e := range slices.Backward(list) {
+		if t, err := readFile(e.Path); err == nil && t.Name == name {
+			return e, true
+		}
+	}
+	return Entry{}, false
 }
 
 // findRecent finds a trace by how many were saved after it.

@@ -235,12 +235,11 @@ func (s *Store) Load(name string) (*trace.Trace, Entry, error) {
 	if err != nil {
 		return nil, Entry{}, err
 	}
-	f, err := os.Open(e.Path)
-	if err != nil {
+	t, err := readFile(e.Path)
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
 		return nil, Entry{}, err
 	}
-	defer f.Close()
-	t, err := trace.Read(f)
 	if errors.Is(err, trace.ErrForeign) {
 		return nil, Entry{}, fmt.Errorf("%s: %w: `tracerag import %s` makes a sampled trace of it", e.Path, err, e.Path)
 	}
@@ -248,6 +247,15 @@ func (s *Store) Load(name string) (*trace.Trace, Entry, error) {
 		return nil, Entry{}, fmt.Errorf("%s: %w", e.Path, err)
 	}
 	return t, e, nil
+}
+
+func readFile(path string) (*trace.Trace, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return trace.Read(f)
 }
 
 // Remove deletes a trace of the store and the answers beside it. A trace file

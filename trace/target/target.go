@@ -26,7 +26,10 @@ type Target struct {
 
 	Include, Exclude []string // package patterns as given
 	sel              *selection
+	program          string // its path for the trace
 
+	// NoInput runs the program with empty standard input.
+	NoInput bool
 	// Silent runs the program without our standard input, output, error and
 	// terminal: a baseline's output is nobody's.
 	Silent bool
@@ -43,6 +46,16 @@ func Find(args []string, dir string, include, exclude []string) (*Target, error)
 	if err != nil {
 		return nil, err
 	}
+	t, err := find(path, dir, include, exclude)
+	if err != nil {
+		return nil, err
+	}
+	t.Args = args
+	return t, nil
+}
+
+// find reads the program at path.
+func find(path, dir string, include, exclude []string) (*Target, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -51,10 +64,42 @@ func Find(args []string, dir string, include, exclude []string) (*Target, error)
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{Path: path, Args: args, Dir: dir, Binary: bin, ModTime: info.ModTime(), Include: include, Exclude: exclude}
+	t := &Target{Path: path, program: path, Dir: dir, Binary: bin, ModTime: info.ModTime(), Include: include, Exclude: exclude}
 	if t.sel, err = newSelection(bin, dir, include, exclude); err != nil {
 		return nil, err
 	}
+	return t, nil
+}
+
+// Of finds the program of a process that runs, on linux.
+func Of(pid int, include, exclude []string) (*Target, error) {
+	proc := fmt.Sprintf("/proc/%d/", pid)
+	if _, err := os.Stat(proc); err != nil {
+		return nil, fmt.Errorf("there is no process %d", pid)
+	}
+	exe, err := os.Readlink(proc + "exe")
+	if errors.Is(err, os.ErrPermission) {
+		return nil, fmt.Errorf("process %d is another user's: run tracerag as that user", pid)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("process %d: its program: %w", pid, err)
+	}
+	dir, err := os.Readlink(proc + "cwd")
+	if err != nil {
+		return nil, fmt.Errorf("process %d: its directory: %w", pid, err)
+	}
+	line, err := os.ReadFile(proc + "cmdline")
+	if err != nil {
+		return nil, fmt.Errorf("process %d: its command: %w", pid, err)
+	}
+	// Through this link the program can be read also when its file was
+	// removed or replaced since.
+	t, err := find(proc+"exe", dir, include, exclude)
+	if err != nil {
+		return nil, fmt.Errorf("process %d: %w", pid, err)
+	}
+	t.Args = strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+	t.program = exe
 	return t, nil
 }
 
@@ -96,7 +141,7 @@ func (t *Target) NewTrace(recorder string) *trace.Trace {
 	tr := &trace.Trace{
 		Recorder: recorder, Command: t.Args, Dir: t.Dir, Include: t.Include, Exclude: t.Exclude,
 		Program: trace.Program{
-			Path: t.Path, BuildID: f.BuildID, ModTime: t.ModTime.UTC(), GoVersion: f.GoVersion, GOOS: f.GOOS, GOARCH: f.GOARCH,
+			Path: t.program, BuildID: f.BuildID, ModTime: t.ModTime.UTC(), GoVersion: f.GoVersion, GOOS: f.GOOS, GOARCH: f.GOARCH,
 			MainPath: f.MainPath, Main: module(f.MainModule),
 		},
 	}

@@ -202,3 +202,15 @@ func (t *Tree) Since(earlier *Tree) *Tree {
 	}
 	return &out
 }
+
+// State reports whether the word at an address, a word that the process may
+// write, is the one of a g that leads to its state: mem is the shared memory, r
+// the runtime's layout.
+func (l Layout) State(r Runtime, mem []byte, addr, word uint64) bool {
+	const g, header = 48, 64 // in a goroutine's state
+	from := l.Base + l.arenaOff()
+	if word < from || word-from > l.Arena-header || word%16 != 0 {
+		return false
+	}
+	return le.Uint64(mem[word-l.Base+g:]) == addr-uint64(r.State)
+}

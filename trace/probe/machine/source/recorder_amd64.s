@@ -71,7 +71,8 @@
 #define T_BASE    24
 #define T_P       32 // the P that it ran on at its last call
 #define T_ROW     40 // and that P's counters
-#define T_HEADER  48
+#define T_G       48 // the g whose state it is, for whoever takes the recorder away again
+#define T_HEADER  64
 #define T_SIZE    256 // at the beginning
 #define E_DEPTH   0 // of SP in the recorder, from stack.hi: negative
 #define E_NODE    4
@@ -408,17 +409,18 @@ grow:
 	PUSHR15
 	MOVQ T_LIMIT(R12), DX
 	SUBQ T_BASE(R12), DX
-	LEAQ (DX)(DX*1), SI
-	MOVQ SI, BX
 	MOVQ HEADER, R15
-	LOCK
-	XADDQ SI, H_NEXT(R15)
-	ADDQ SI, BX
+	MOVQ H_NEXT(R15), AX
+room:
+	LEAQ (AX)(DX*2), BX
 	CMPQ BX, H_END(R15)
-	JHI  nogrow
+	JHI  nogrow             // what is left is for others
+	LOCK
+	CMPXCHGQ BX, H_NEXT(R15)
+	JNE  room
 	PUSHCX
 	PUSHDI
-	MOVQ SI, DI
+	MOVQ AX, DI
 	MOVQ T_BASE(R12), SI
 	MOVQ DI, T_BASE(R12)
 	MOVQ BX, T_LIMIT(R12)
@@ -444,19 +446,23 @@ nogrow:
 	// The first call that we see of this g.
 newstate:
 	PUSHAX
-	MOVL $T_SIZE, AX
 	MOVQ HEADER, R15
-	LOCK
-	XADDQ AX, H_NEXT(R15)
+	MOVQ H_NEXT(R15), AX
+stateroom:
 	LEAQ T_SIZE(AX), R12
 	CMPQ R12, H_END(R15)
 	JHI  nostate
+	LOCK
+	CMPXCHGQ R12, H_NEXT(R15)
+	JNE  stateroom
 	LOCK
 	INCQ H_STATES(R15)
 	MOVQ R12, T_LIMIT(AX)
 	MOVQ AX, R12
 	LEAQ T_HEADER(R12), AX
 	MOVQ AX, T_BASE(R12)
+	MOVQ $-1, T_P(R12)      // no P, and not the absence of one either
+	MOVQ R14, T_G(R12)
 	MOVQ R12, G_STATE(R14)
 	POPAX
 	// The first call that we see of this goroutine: the runtime uses a g again.
@@ -472,9 +478,6 @@ bind:
 	MOVL $-(RETURN+8), E_DEPTH(AX)
 	MOVQ $0, E_RETURN(AX)
 	MOVQ G_GOPC(R14), DX
-	TESTQ DX, DX
-	JZ   nogopc
-nogopc:
 	MOVL DX, DX
 	MOVL ROOTBIT, R13
 	XORL DI, DI

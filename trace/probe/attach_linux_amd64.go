@@ -1,0 +1,220 @@
+package probe
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tracerag/trace"
+	"tracerag/trace/probe/inject"
+	"tracerag/trace/probe/patch"
+	"tracerag/trace/target"
+)
+
+// Attach begins to record a process that runs already; t is its program. All its
+// threads are stopped for the moment that the change takes. Only calls that begin
+// after that are seen: below a goroutine stands first what it called next.
+//
+// [Live.Detach] undoes it.
+func Attach(ctx context.Context, t *target.Target, pid int, o Options) (*Live, error) {
+	p, err := prepare(t, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	proc, err := inject.Attach(pid)
+	if err != nil {
+		return nil, err
+	}
+	l := &Live{t: t, p: p, tr: t.NewTrace("probe"), restore: func() {}, r: &running{proc: proc}}
+	l.attached = new(changes)
+	if err := l.changeAll(o); err != nil {
+		err = errors.Join(err, proc.Detach())
+		l.r.close()
+		return nil, fmt.Errorf("process %d is as it was: %w", pid, err)
+	}
+	l.tr.Start = time.Now().UTC()
+	if err := proc.Detach(); err != nil {
+		l.r.close()
+		return nil, fmt.Errorf("process %d: letting it go on: %w", pid, err)
+	}
+	return l, nil
+}
+
+// changes is what was changed in a process that was attached to.
+type changes struct {
+	patches []patch.Patch
+	left    int // patches that were left out because somebody was in the middle of them
+}
+
+// changeAll patches a process whose threads are stopped.
+func (l *Live) changeAll(o Options) error {
+	patches, err := l.r.arm(l.t, l.p, o)
+	if err != nil {
+		return err
+	}
+	// Nobody may be in the middle of the bytes: neither a thread nor a
+	// goroutine that was preempted there.
+	if err := l.r.proc.MoveOut(insides(patches)...); err != nil {
+		return err
+	}
+	l.attached.patches = patches
+	busy, err := l.inUse(patches)
+	if err != nil {
+		return err
+	}
+	l.attached.patches = slices.DeleteFunc(patches, func(p patch.Patch) bool { return busy[p.Addr] })
+	if l.attached.left = len(busy); l.attached.left > 0 {
+		l.tr.Losses = append(l.tr.Losses, trace.Loss{Kind: trace.LossNotHooked, Count: int64(len(busy)),
+			Detail: "places in the code that a goroutine was about to run when it was attached to"})
+	}
+	return l.r.write(l.attached.patches)
+}
+
+// insides are the bytes of patches at which the code before and after is not the
+// same instruction: all but the first.
+func insides(patches []patch.Patch) []inject.Range {
+	out := make([]inject.Range, 0, len(patches))
+	for _, p := range patches {
+		out = append(out, inject.Range{Start: p.Addr + 1, End: p.Addr + uint64(len(p.New))})
+	}
+	return out
+}
+
+// inUse returns the patches in the middle of which some word of the process's
+// memory points: the saved program counter of a goroutine that was preempted
+// there, or something that looks like it.
+func (l *Live) inUse(patches []patch.Patch) (map[uint64]bool, error) {
+	inside := map[uint64]uint64{}
+	lo, hi := ^uint64(0), uint64(0)
+	for _, p := range patches {
+		for i := range uint64(len(p.New)) {
+			if i > 0 {
+				inside[p.Addr+i] = p.Addr
+			}
+		}
+		lo, hi = min(lo, p.Addr), max(hi, p.Addr+uint64(len(p.New)))
+	}
+	busy := map[uint64]bool{}
+	err := l.r.scan(func(_, word uint64) {
+		if word >= lo && word < hi {
+			if at, ok := inside[word]; ok {
+				busy[at] = true
+			}
+		}
+	})
+	return busy, err
+}
+
+// mostScanned bounds the time that a process stands still for a look at its
+// memory: about a second.
+const mostScanned = 4 << 30
+
+// scan calls f for every aligned word of the memory that the process may write,
+// but for what we share with it.
+func (r *running) scan(f func(addr, word uint64)) error {
+	maps, err := r.proc.Maps()
+	if err != nil {
+		return err
+	}
+	maps = slices.DeleteFunc(maps, func(m inject.Mapping) bool {
+		return len(m.Perms) < 2 || m.Perms[:2] != "rw" || strings.HasPrefix(m.Path, "/memfd:tracerag") || m.Start >= r.layout.Base && m.End <= r.layout.Base+r.layout.Size()
+	})
+	var total uint64
+	for _, m := range maps {
+		total += m.End - m.Start
+	}
+	if total > mostScanned {
+		return fmt.Errorf("it has %d MiB of memory, too much to look for preempted goroutines in", total>>20)
+	}
+	buf := make([]byte, 1<<20)
+	for _, m := range maps {
+		for at := m.Start; at < m.End; {
+			b := buf[:min(uint64(len(buf)), m.End-at)]
+			n, err := r.proc.ReadAt(b, int64(at))
+			if n == 0 {
+				if err != nil && m.Path == "" {
+					return fmt.Errorf("reading its memory at %#x: %w", at, err)
+				}
+				break // of a device, or behind the end of a file
+			}
+			for i := 0; i+8 <= n; i += 8 {
+				f(at+uint64(i), binary.LittleEndian.Uint64(b[i:]))
+			}
+			at += uint64(n)
+		}
+	}
+	return nil
+}
+
+// Detach ends the recording of a process that was attached to and returns the
+// trace: its code is again as it was.
+func (l *Live) Detach() (*trace.Trace, error) {
+	pid := l.Pid()
+	proc, err := inject.Attach(pid)
+	if err != nil {
+		return nil, fmt.Errorf("process %d goes on, and goes on being counted: %w", pid, err)
+	}
+	l.r.proc = proc
+	back := make([]patch.Patch, len(l.attached.patches))
+	for i, p := range l.attached.patches {
+		back[i] = patch.Patch{Addr: p.Addr, Old: p.New, New: p.Old}
+	}
+	err = l.r.write(back)
+	if err == nil {
+		err = l.leave()
+	}
+	tree, readErr := l.read()
+	if err = errors.Join(err, readErr, proc.Detach()); err != nil {
+		return nil, fmt.Errorf("process %d: %w", pid, err)
+	}
+	tr := *l.tr
+	tr.Duration = time.Since(tr.Start)
+	l.convert(tree, &tr)
+	return &tr, nil
+}
+
+// leave clears what points to our memory in a process whose threads are stopped,
+// and unmaps it.
+func (l *Live) leave() error {
+	base, code := l.r.layout.Base, l.r.code
+	// Threads in the middle of a stub finish it; it leads back behind the patch.
+	if err := l.r.proc.MoveOut(code); err != nil {
+		return err
+	}
+	var words []uint64
+	busy := false
+	err := l.r.scan(func(addr, word uint64) {
+		if word >= code.Start && word < code.End {
+			busy = true // perhaps a signal's handler returns there
+		}
+		if l.r.layout.State(l.p.runtime, l.r.mem, addr, word) {
+			words = append(words, addr)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, addr := range words {
+		if _, err := l.r.proc.WriteAt(make([]byte, 8), int64(addr)); err != nil {
+			return fmt.Errorf("clearing the recorder's word at %#x: %w", addr, err)
+		}
+	}
+	if busy {
+		return nil // then it stays mapped, which does no harm
+	}
+	for _, m := range []inject.Range{code, {Start: base, End: base + l.r.layout.Size()}} {
+		if _, err := l.r.proc.Syscall(unix.SYS_MUNMAP, uintptr(m.Start), uintptr(m.End-m.Start)); err != nil {
+			return fmt.Errorf("unmapping the recorder's memory at %#x: %w", m.Start, err)
+		}
+	}
+	return nil
+}
