@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -12,12 +13,14 @@ import (
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/binary"
+	"tracerag/trace/probe"
 	"tracerag/trace/target"
 )
 
 const doctorHelp = `
 doctor says what this machine, a program and this configuration can do, and what
-is missing. It sends nothing and runs nothing.
+is missing. It tries: the program, or else tracerag itself, is started and made
+ready for recording, and ended before its first instruction. It sends nothing.
 
 Exit code: 0 when a program can be recorded here, 1 when not.`
 
@@ -39,27 +42,31 @@ func runDoctor(a *app, _ context.Context, c *command, args []string) int {
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
-	var found []finding
-	found = append(found, finding{"tracerag", "ok", version() + " on " + runtime.GOOS + "/" + runtime.GOARCH, ""})
-	can, machine := a.doctorMachine()
-	found = append(found, machine...)
+	found := []finding{{"tracerag", "ok", version() + " on " + runtime.GOOS + "/" + runtime.GOARCH, ""}}
+	debugger := doctorDebugger()
+	found = append(found, debugger)
+	can := debugger.Status != "missing"
+	var t *target.Target
+	program := []finding{{"program", "note", "none was named", "tracerag doctor ./app looks at one"}}
 	if f.NArg() > 0 {
-		ok, program := a.doctorProgram(f.Args())
+		var ok bool
+		t, ok, program = a.doctorProgram(f.Args())
 		can = can && ok
-		found = append(found, program...)
-	} else {
-		found = append(found, finding{"program", "note", "none was named", "tracerag doctor ./app looks at one"})
 	}
-	found = append(found, a.doctorStore(), a.doctorModel(&m, p.model))
+	if can {
+		found = append(found, a.doctorRecorders(t)...)
+	}
+	found = append(found, program...)
+	found = append(found, doctorPlans(), a.doctorStore(), a.doctorModel(&m, p.model))
 	if *asJSON {
 		if err := a.printJSON(found); err != nil {
 			return a.fail(err)
 		}
 	} else {
 		for _, x := range found {
-			fmt.Fprintf(a.stdout, "%-8s %-9s %s\n", x.Status, x.Subject, x.Text)
+			fmt.Fprintf(a.stdout, "%-8s %-10s %s\n", x.Status, x.Subject, x.Text)
 			for line := range strings.Lines(x.Remedy) {
-				fmt.Fprintf(a.stdout, "%19s%s\n", "", strings.TrimRight(line, "\n"))
+				fmt.Fprintf(a.stdout, "%20s%s\n", "", strings.TrimRight(line, "\n"))
 			}
 		}
 	}
@@ -69,62 +76,59 @@ func runDoctor(a *app, _ context.Context, c *command, args []string) int {
 	return exitOK
 }
 
-// doctorMachine looks at what recording needs of the system.
-func (a *app) doctorMachine() (can bool, out []finding) {
-	switch runtime.GOOS {
-	case "linux":
-		scope, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
-		s := strings.TrimSpace(string(scope))
-		switch {
-		case err != nil:
-			out = append(out, finding{"ptrace", "ok", "the kernel has no Yama restrictions", ""})
-		case s == "3":
-			return false, append(out, finding{"ptrace", "missing", "Yama forbids it altogether (ptrace_scope 3)",
-				"it can only be changed at boot: kernel.yama.ptrace_scope = 1 in /etc/sysctl.conf, then reboot"})
-		default:
-			out = append(out, finding{"ptrace", "ok", "allowed for programs that tracerag starts (ptrace_scope " + s + ")", ""})
+// doctorRecorders tries what "run" would do with a program, nil for none. It is
+// for machines that have what recorders need.
+func (a *app) doctorRecorders(t *target.Target) []finding {
+	slow := finding{"breakpoint", "ok", "for what the probe does not take: the first calls of each function, at 0.1 to 1 ms each", ""}
+	name := "tracerag itself"
+	if t != nil {
+		name = quote(t.Args[0])
+	} else {
+		exe, err := os.Executable()
+		if err == nil {
+			t, err = target.Find([]string{exe}, a.cwd, nil, nil)
 		}
-	case "darwin":
-		out = append(out, finding{"debugger", "note", "macOS: recording uses debugserver", "xcode-select --install brings it; DevToolsSecurity -enable avoids the password"})
-	case "windows":
-		out = append(out, finding{"debugger", "ok", "Windows: recording uses the debugging interface", ""})
-	default:
-		return false, append(out, finding{"recorder", "missing", "none for " + runtime.GOOS, "record on linux, and import the trace"})
+		if err != nil {
+			return []finding{{"probe", "note", "not tried: " + err.Error(), ""}, slow}
+		}
 	}
-	return true, append(out, finding{"recorder", "ok", "breakpoint: any call costs 0.1 to 1 ms until a function is let go", ""})
+	silent := *t
+	silent.Silent = true
+	fast := finding{"probe", "ok", "every call at nearly full speed; tried with " + name, ""}
+	if err := probe.Suits(&silent, probe.Options{CacheDir: planCache()}); err != nil {
+		why, remedy, _ := strings.Cut(err.Error(), "\n")
+		fast = finding{"probe", "note", "it does not take " + name + ": " + why, remedy}
+	}
+	return []finding{fast, slow}
 }
 
 // doctorProgram looks at a program as run would.
-func (a *app) doctorProgram(args []string) (can bool, out []finding) {
+func (a *app) doctorProgram(args []string) (t *target.Target, can bool, out []finding) {
 	t, err := target.Find(args, a.cwd, nil, nil)
 	if err != nil {
-		return false, append(out, finding{"program", "missing", err.Error(), ""})
+		return nil, false, append(out, finding{"program", "missing", err.Error(), ""})
 	}
 	b := t.Binary
 	out = append(out, finding{"program", "ok", fmt.Sprintf("%s: %s %s/%s, %s", t.Path, b.GoVersion, b.GOOS, b.GOARCH, buildKinds(b)), ""})
-	if b.GOOS != runtime.GOOS || b.GOARCH != runtime.GOARCH {
-		can = false
+	can = b.GOOS == runtime.GOOS && b.GOARCH == runtime.GOARCH
+	if !can {
 		out = append(out, finding{"program", "missing", "it is not for this machine (" + runtime.GOOS + "/" + runtime.GOARCH + ")", "build it for this one"})
-	} else {
-		can = true
 	}
-	all, rec, asm := 0, 0, 0
+	rec, asm := 0, 0
 	for i := range b.Funcs {
-		fn := &b.Funcs[i]
-		all++
-		if t.Records(fn.Package) {
+		if fn := &b.Funcs[i]; t.Records(fn.Package) {
 			rec++
 			if fn.Asm {
 				asm++
 			}
 		}
 	}
-	text := fmt.Sprintf("%s of %s would be recorded", plural(rec-asm, "function", "functions"), number(int64(all)))
+	text := fmt.Sprintf("%s of %s would be recorded", number(int64(rec)), plural(len(b.Funcs), "function", "functions"))
 	if asm > 0 {
-		text += fmt.Sprintf("; %s in assembly cannot", number(int64(asm)))
+		text += fmt.Sprintf("; of %s in assembly the probe sees direct calls only, breakpoints none", number(int64(asm)))
 	}
 	out = append(out, finding{"functions", "ok", text, ""})
-	return can, append(out, a.doctorSources(t))
+	return t, can, append(out, a.doctorSources(t))
 }
 
 func buildKinds(b *binary.File) string {
@@ -159,6 +163,25 @@ func (a *app) doctorSources(t *target.Target) finding {
 		f.Remedy = "go mod download MODULE@VERSION brings a dependency; for the program's own module run tracerag in its directory"
 	}
 	return f
+}
+
+// doctorPlans says where the probe keeps what it has prepared.
+func doctorPlans() finding {
+	dir := planCache()
+	if dir == "" {
+		return finding{"plans", "note", "there is no place to keep them, so the probe prepares each run anew", "set HOME or XDG_CACHE_HOME"}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return finding{"plans", "note", "the probe prepares each run anew: " + err.Error(), ""}
+	}
+	var bytes int64
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			bytes += info.Size()
+		}
+	}
+	return finding{"plans", "ok", fmt.Sprintf("%s of the probe in %s (%s kB)", plural(len(entries), "plan", "plans"), dir, number(bytes/1000)), ""}
 }
 
 func (a *app) doctorStore() finding {
