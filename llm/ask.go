@@ -261,10 +261,10 @@ func emptyAnswer(a Answer, thought bool) *Error {
 		e.hint = "put the question differently, or ask another model"
 	case a.FinishReason == "length" && thought:
 		e.what = "the model thought until its token limit and did not come to an answer"
-		e.hint = "allow more tokens for the answer"
+		e.hint = "allow more tokens for the answer (--max-tokens)"
 	case a.FinishReason == "length":
 		e.what = "the answer ended at its token limit before its first word"
-		e.hint = "the prompt may fill the model's whole context: give it a smaller token budget, or allow more tokens for the answer"
+		e.hint = "the prompt may fill the model's whole context: " + smaller + ", or allow more tokens for the answer (--max-tokens)"
 	}
 	return e
 }

@@ -115,12 +115,15 @@ func Hint(err error) string {
 	return kindHints[e.Kind]
 }
 
+// smaller names what makes a prompt smaller.
+const smaller = "narrow the call tree (--focus, --baseline), leave the sources out (--variant T)"
+
 // kindHints holds what helps whichever server it was. Names of variables are
 // FromEnv's.
 var kindHints = map[Kind]string{
 	KindAuth:      "check that the key belongs to this server and is still valid (OPENAI_API_KEY, TRACERAG_API_KEY_FILE, OPENAI_BASE_URL)",
 	KindModel:     "name a model that this server has (TRACERAG_MODEL)",
-	KindTooLarge:  "give the prompt a smaller token budget, or ask a model with a larger context",
+	KindTooLarge:  smaller + ", or ask a model with a larger context",
 	KindURL:       "the base URL is what stands before /chat/completions, most often it ends in /v1 (OPENAI_BASE_URL)",
 	KindConnect:   "check the network, the proxy (HTTPS_PROXY) and the base URL (OPENAI_BASE_URL)",
 	KindRateLimit: "wait a little and ask again, or ask another model",
@@ -129,7 +132,7 @@ var kindHints = map[Kind]string{
 	KindTimeout:   "ask again, or allow more time: large prompts and slow machines need minutes before the first word",
 	KindDropped:   "ask again",
 	KindProtocol:  "the base URL may name something that is not an OpenAI-compatible endpoint (OPENAI_BASE_URL)",
-	KindEmpty:     "ask again, or allow more tokens for the answer: a reasoning model spends them on thinking first",
+	KindEmpty:     "ask again, or allow more tokens for the answer (--max-tokens): a reasoning model spends them on thinking first",
 }
 
 // configError is a fault in the configuration, found before anything is sent.

@@ -56,16 +56,16 @@ func account(segments []segment, o Options) *Prompt {
 		m, known := tokens.Lookup(o.Model)
 		p.Window = m.Window
 		if !known && o.Model != "" {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("the context window of %s is not known: %d tokens are assumed", o.Model, p.Window))
+			p.Warnings = append(p.Warnings, fmt.Sprintf("the context window of %s is not known: %s tokens are assumed", o.Model, thousands(p.Window)))
 		}
 	}
 	p.Left = p.Window - p.Total
 	switch {
 	case p.Left >= 0 && p.Left < answerRoom:
-		p.Warnings = append(p.Warnings, fmt.Sprintf("the prompt leaves %d of %d tokens for the answer", p.Left, p.Window))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the prompt leaves %s of %s tokens for the answer", thousands(p.Left), thousands(p.Window)))
 	case p.Total >= LongFrom:
 		p.Warnings = append(p.Warnings, fmt.Sprintf(
-			"the prompt has %d tokens: from %d on answers get worse with length alone; --focus, --baseline or --exclude make it shorter", p.Total, LongFrom))
+			"the prompt has %s tokens: from %s on answers get worse with length alone; --focus, --baseline and recording fewer packages (run --include) make it shorter", thousands(p.Total), thousands(LongFrom)))
 	}
 	return p
 }
@@ -115,20 +115,20 @@ func (e *OverWindowError) Error() string {
 	if e.Model != "" {
 		of += " of " + e.Model
 	}
-	fmt.Fprintf(&b, "the prompt has %s%d tokens, but %s is %d", about, e.Total, of, e.Window)
+	fmt.Fprintf(&b, "the prompt has %s%s tokens, but %s is %s", about, thousands(e.Total), of, thousands(e.Window))
 	if len(e.Largest) > 0 {
 		b.WriteString("\nlargest functions:")
 	}
 	for _, f := range e.Largest {
-		fmt.Fprintf(&b, "\n  %d tokens", f.Tokens*f.Times)
+		fmt.Fprintf(&b, "\n  %s tokens", thousands(f.Tokens*f.Times))
 		if f.Times > 1 {
-			fmt.Fprintf(&b, " (%d times %d)", f.Times, f.Tokens)
+			fmt.Fprintf(&b, " (%s times %s)", thousands(f.Times), thousands(f.Tokens))
 		}
 		b.WriteString("  " + f.Name)
 		if f.Position != "" {
 			b.WriteString("  " + f.Position)
 		}
 	}
-	b.WriteString("\nnarrow the call tree with --focus, --baseline or --exclude, leave the sources out with --variant T, or take a model with a larger window")
+	b.WriteString("\nnarrow the call tree with --focus or --baseline, record fewer packages (run --include), leave the sources out with --variant T, or take a model with a larger window")
 	return b.String()
 }

@@ -395,7 +395,7 @@ func TestCheckWindow(t *testing.T) {
 	if over.Largest[0].Name != "csvview.pad" {
 		t.Errorf("the largest is %+v, want pad with two times 62 tokens", over.Largest[0])
 	}
-	for _, want := range []string{"300", fmt.Sprint(p.Total), "gpt-4o", "csvview.(*Table).Render  csvview/table.go:29-36", "--focus", "--baseline", "--exclude", "--variant T", "larger window"} {
+	for _, want := range []string{"300", thousands(p.Total), "gpt-4o", "csvview.(*Table).Render  csvview/table.go:29-36", "--focus", "--baseline", "--variant T", "larger window"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error lacks %q:\n%v", want, err)
 		}
@@ -420,7 +420,7 @@ func TestWarnings(t *testing.T) {
 	}{
 		"known model":   {Options{Model: "gpt-4o"}, ""},
 		"no model":      {Options{}, ""},
-		"unknown model": {Options{Model: "mine"}, "window of mine is not known: 128000 tokens"},
+		"unknown model": {Options{Model: "mine"}, "window of mine is not known: 128,000 tokens"},
 		"given window":  {Options{Model: "mine", Window: 50_000}, ""},
 		"little left":   {Options{Window: 2000}, "for the answer"},
 		"long":          {Options{Counter: long{}}, "worse with length alone"},

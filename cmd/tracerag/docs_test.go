@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"go/ast"
@@ -131,6 +132,57 @@ func TestDocFaultsAreFound(t *testing.T) {
 			t.Errorf("in %q is found %q, want %q", tt.text, faults, tt.want)
 		}
 	}
+}
+
+// TestMessagesNameFlags: what prompt and llm advise can be done. They say it to
+// whoever has typed a command that makes prompts or asks models, unless another
+// stands before the flag.
+func TestMessagesNameFlags(t *testing.T) {
+	f := gatherFacts(t)
+	named := 0
+	for pkg, typed := range map[string]string{"prompt": "prompt ask", "llm": "ask run"} {
+		files, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			for _, m := range flagInMessage.FindAllStringSubmatch(messages(t, path), -1) {
+				named++
+				for _, command := range strings.Fields(cmp.Or(m[1], typed)) {
+					if _, ok := f.flags[command][m[2]]; !ok {
+						t.Errorf("%s advises %s, which tracerag %s does not have", path, m[2], command)
+					}
+				}
+			}
+		}
+	}
+	if named < 5 {
+		t.Errorf("%d flags are found in messages", named)
+	}
+}
+
+var flagInMessage = regexp.MustCompile(`(?:\b(run|tree|sizes) )?(--[a-z][a-z-]+)`)
+
+// messages are the strings of a Go file.
+func messages(t *testing.T, path string) string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	ast.Inspect(file, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if s, err := strconv.Unquote(lit.Value); err == nil {
+				all.WriteString(s + "\n")
+			}
+		}
+		return true
+	})
+	return all.String()
 }
 
 func readDoc(t *testing.T, path string) string {
