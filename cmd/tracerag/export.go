@@ -2,8 +2,8 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -59,16 +59,18 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 func (a *app) writeTo(name string, write func(io.Writer) error) error {
 	if name == "-" {
 		w := bufio.NewWriter(a.stdout)
-		return errors.Join(write(w), w.Flush())
+		return cmp.Or(write(w), w.Flush())
 	}
 	file, err := os.Create(name)
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriter(file)
-	if err := errors.Join(write(w), w.Flush(), file.Close()); err != nil {
-		os.Remove(name)
-		return fmt.Errorf("%s: %w", name, err)
+	if err := cmp.Or(write(w), w.Flush(), file.Close()); err != nil {
+		if info, e := os.Lstat(name); e == nil && info.Mode().IsRegular() { // and no device
+			os.Remove(name)
+		}
+		return err // which names the file
 	}
 	return nil
 }
