@@ -131,6 +131,9 @@ func (a *app) recordGo(ctx context.Context, s *store.Store, g *gocmd.Command, ty
 		return exitRunFailed, nil, err
 	}
 	recs, inner, err := a.collect(s, dir)
+	for _, rec := range recs {
+		rec.tests = order.Test
+	}
 	switch {
 	case err != nil:
 		return exitRunFailed, recs, err
@@ -239,7 +242,7 @@ func (a *app) collect(s *store.Store, dir string) (recs []*recording, inner *goR
 		if err != nil {
 			return recs, inner, err
 		}
-		recs = append(recs, &recording{tr, e})
+		recs = append(recs, &recording{trace: tr, entry: e})
 	}
 	return recs, inner, nil
 }

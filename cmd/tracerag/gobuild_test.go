@@ -294,6 +294,15 @@ func TestGoFlags(t *testing.T) {
 		t.Errorf("no tests:\n%v", got)
 	}
 
+	// Tests have no --version, by which to know what every start does.
+	for args, advice := range map[string]bool{"test ./lib": false, "run ./cmd/app": true} {
+		got = run(append([]string{"go"}, strings.Fields(args)...)...)
+		if strings.Contains(got.stderr, "--baseline=--version") != advice || !strings.Contains(got.stderr, "call tree: ") {
+			t.Errorf("go %s: the advice of a baseline is %t:\n%v", args, !advice, got)
+		}
+	}
+	saved(t, dir)
+
 	// Several traces: each is named.
 	got = run("go", "test", "./other", "./lib")
 	if n := len(regexp.MustCompile(`(?m)^tracerag: trace [0-9a-f]+: example.com/m/(lib|other).test, `).FindAllString(got.stderr, -1)); n != 2 {

@@ -30,8 +30,8 @@ func (r *recorderFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&r.name, "recorder", "auto", "`NAME` of the recorder: probe counts every call at full speed (linux/amd64);\nbreakpoint is slow, and works wherever delve does; auto takes the first that can")
 	f.BoolVar(&r.noInlined, "no-inlined", false, "do not look for calls that the compiler inlined")
 	f.Var(&r.memory, "memory", "most that the probe's tree of calls may take, such as 1GiB (default: by the\nprogram's size)")
-	f.IntVar(&r.maxHits, "max-hits", breakpoint.DefaultMaxHits, "breakpoint: watch a function for this many `CALLS`, then let it go (its count\nis a floor)")
-	f.IntVar(&r.maxStops, "max-stops", breakpoint.DefaultMaxStops, "breakpoint: after this many `CALLS` in all let every function go at its next one")
+	f.IntVar(&r.maxHits, "max-hits", breakpoint.DefaultMaxHits, "breakpoint: watch a function for this many `CALLS`, then let it go: its count is\na floor. The limit falls as all functions together use up --max-stops")
+	f.IntVar(&r.maxStops, "max-stops", breakpoint.DefaultMaxStops, "breakpoint: after this many `CALLS` in all let every function go at its first")
 }
 
 func (r *recorderFlags) check() error {

@@ -194,6 +194,7 @@ func (a *app) findTarget(args []string, r *runFlags) (*target.Target, error) {
 type recording struct {
 	trace *trace.Trace
 	entry store.Entry
+	tests bool // of go test: the program has no --version that would make a baseline
 }
 
 // record runs the baseline, if one is to be run, and then the program.
@@ -221,7 +222,7 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 	if err != nil {
 		return nil, err
 	}
-	return &recording{tr, e}, nil
+	return &recording{trace: tr, entry: e}, nil
 }
 
 // baseline returns the id of the trace that is to be pruned by, "" for none. A
@@ -328,9 +329,12 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	}
 	a.note("recorded %s%s of %s in %s (%s, %s)", floor, plural(int(tr.Calls()), "call", "calls"), plural(len(tr.Functions), "function", "functions"),
 		plural(int(tr.Goroutines), "goroutine", "goroutines"), tr.Exit, tr.Duration.Round(10*time.Millisecond))
-	if v.base != "" {
+	switch {
+	case v.base != "":
 		a.note("call tree: %s, %s after pruning by %s", plural(v.whole, "node", "nodes"), number(int64(v.whole-v.pruned)), v.base)
-	} else {
+	case rec.tests:
+		a.note("call tree: %s", plural(v.whole, "node", "nodes"))
+	default:
 		a.note("call tree: %s (--baseline=--version would leave out what every start does)", plural(v.whole, "node", "nodes"))
 	}
 	if v.tree.Size == 0 {
