@@ -1,0 +1,197 @@
+package machine
+
+import (
+	"bytes"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"tracerag/trace/probe/machine/source"
+)
+
+// Here the recorder's code runs in the test's own process, on goroutines that are
+// not real: a g, an m, a p and a stack, as far as the recorder looks at them. The
+// offsets in these structs are like none of a Go release.
+
+var fakeRuntime = Runtime{State: 72, GoID: 64, GoPC: 40, M: 56, P: 24, ID: 12}
+
+const (
+	stackHi  = 8 // of stack.hi in g, in every release
+	textAt   = 0x7f00_1234_5000
+	wordsOfG = 16
+)
+
+// target is what the recorder's code works on: its memory, and itself.
+type target struct {
+	layout Layout
+	mem    []byte
+	enter  uintptr
+	block  uintptr
+}
+
+// small is a layout that is quickly made.
+var small = Layout{Slots: 1 << 12, MaxNodes: 1 << 12 / 8 * 7, Rows: 4, Arena: 1 << 20}
+
+func newTarget(t testing.TB, l Layout) *target {
+	t.Helper()
+	mem := pages(t, int(l.Size()))
+	l.Base = addressOf(mem)
+	copy(mem, l.Header())
+	c, err := Assemble(fakeRuntime, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := pages(t, len(c.Bytes))
+	copy(code, c.Bytes)
+	if err := unix.Mprotect(code, unix.PROT_READ|unix.PROT_EXEC); err != nil {
+		t.Skip("memory cannot be made executable here:", err)
+	}
+	at := uintptr(addressOf(code))
+	return &target{layout: l, mem: mem, enter: at + uintptr(c.Enter), block: at + uintptr(c.Block)}
+}
+
+// tree reads what was recorded.
+func (tg *target) tree(t testing.TB) *Tree {
+	t.Helper()
+	tree, err := tg.layout.Read(bytes.NewReader(tg.mem), textAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// pages maps memory of its own, which takes room as it is written to.
+func pages(t testing.TB, size int) []byte {
+	t.Helper()
+	b, err := unix.Mmap(-1, 0, (size+4095)&^4095, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Munmap(b); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
+
+// thread is an m and what it runs on: structs outside of Go's heap, where they have
+// an address that stays.
+type thread struct{ g, m, p []byte }
+
+// processor is a p with this id.
+func processor(t testing.TB, id uint32) []byte {
+	p := pages(t, 64)
+	le.PutUint32(p[fakeRuntime.ID:], id)
+	return p
+}
+
+// newThread is one without a P, which runs no goroutine.
+func newThread(t testing.TB) *thread { return &thread{m: pages(t, 64)} }
+
+// on gives the thread a P; nil takes it away.
+func (th *thread) on(p []byte) {
+	th.p = p
+	addr := uint64(0)
+	if p != nil {
+		addr = addressOf(p)
+	}
+	le.PutUint64(th.m[fakeRuntime.P:], addr)
+}
+
+// goroutine is a g with its stack, and the registers that matter.
+type goroutine struct {
+	g     []byte
+	stack []byte
+	hi    uint64 // end of the stack
+	sp    uint64
+	bp    uint64
+	regs  source.Registers
+	seed  uint64
+}
+
+func newGoroutine(t testing.TB, stack int) *goroutine {
+	return &goroutine{g: pages(t, wordsOfG*8), stack: pages(t, stack)}
+}
+
+// start makes the g a new goroutine, made by the go statement that returns to pc.
+// Its stack begins as the runtime's newproc has it.
+func (g *goroutine) start(id, pc uint64) {
+	g.hi = addressOf(g.stack) + uint64(len(g.stack)) - 64
+	g.sp, g.bp = g.hi-32, 0
+	le.PutUint64(g.g[stackHi:], g.hi)
+	le.PutUint64(g.g[fakeRuntime.GoID:], id)
+	le.PutUint64(g.g[fakeRuntime.GoPC:], pc)
+}
+
+// at is the stack from an address.
+func (g *goroutine) at(addr uint64) []byte { return g.stack[addr-addressOf(g.stack):] }
+
+func (g *goroutine) load(addr uint64) uint64     { return le.Uint64(g.at(addr)) }
+func (g *goroutine) store(addr uint64, v uint64) { le.PutUint64(g.at(addr), v) }
+
+// enterFrom does what the stub of a function does that was just called: the return
+// address is on top of the stack.
+func (tg *target) enterFrom(t testing.TB, th *thread, g *goroutine, hook uint32) {
+	t.Helper()
+	tg.call(t, tg.enter, th, g, g.sp, hook)
+}
+
+// blockIn does what the stub of a block does, in the function that runs.
+func (tg *target) blockIn(t testing.TB, th *thread, g *goroutine, hook uint32) {
+	t.Helper()
+	for i := range uint64(3) { // R12, R13 and R15 of the function
+		g.store(g.sp-8*(i+1), g.random())
+	}
+	tg.call(t, tg.block, th, g, g.sp-24, hook)
+}
+
+// stackNeed is what the recorder's stub is promised, see package patch.
+const stackNeed = 256
+
+// call calls an entry of the recorder and requires that everything is kept that
+// must be: all registers but R12, R13, R15 and the flags, and the stack, but for
+// what is free below the stack pointer.
+func (tg *target) call(t testing.TB, entry uintptr, th *thread, g *goroutine, sp uint64, hook uint32) {
+	t.Helper()
+	le.PutUint64(g.g[fakeRuntime.M:], addressOf(th.m))
+	r := &g.regs
+	for _, reg := range []*uint64{&r.AX, &r.BX, &r.CX, &r.DX, &r.SI, &r.DI, &r.R8, &r.R9, &r.R10, &r.R11, &r.R15} {
+		*reg = g.random()
+	}
+	for i := range r.X {
+		r.X[i] = [2]uint64{g.random(), g.random()}
+	}
+	r.SP, r.BP, r.R14, r.R13 = sp, g.bp, addressOf(g.g), uint64(hook)
+	before := *r
+	low := g.sp - stackNeed - 64
+	const kept = 512
+	var stack, after [kept]byte
+	copy(stack[:], g.at(low))
+
+	source.Call(entry, r)
+
+	copy(after[:], g.at(low))
+	clear(stack[64 : 64+stackNeed])
+	clear(after[64 : 64+stackNeed])
+	if stack != after {
+		t.Errorf("the stack was changed elsewhere than in the %d bytes below the stack pointer", stackNeed)
+	}
+	now := *r
+	now.R12, now.R13, now.R15 = before.R12, before.R13, before.R15
+	if now != before {
+		t.Errorf("registers are\n%x\nbefore\n%x", now, before)
+	}
+}
+
+// random is a number that is different each time.
+func (g *goroutine) random() uint64 {
+	g.seed += 0x9e3779b97f4a7c15
+	x := g.seed
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
