@@ -21,6 +21,9 @@ func TestLookup(t *testing.T) {
 		{"gpt-5-mini", 400_000, true},
 		{"anthropic/claude-sonnet-5", 1_000_000, true},
 		{"claude-3-5-haiku-latest", 200_000, true},
+		{"claude-opus-4-6", 200_000, true}, // the smaller of two
+		{"claude-mythos-5", 1_000_000, true},
+		{"x-ai/grok-4.20", 200_000, true},
 		{"gemini-2.5-pro", 1_048_576, true},
 		{"llama3:8b", 8192, true},
 		{"meta.llama3-1-70b-instruct-v1:0", 8192, true}, // errs downwards
