@@ -323,7 +323,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	}
 	floor := ""
 	for _, l := range tr.Losses {
-		if l.Kind == trace.LossFloor {
+		if l.Kind == trace.LossFloor || l.Kind == trace.LossOverflow {
 			floor = "at least "
 		}
 	}

@@ -222,14 +222,16 @@ func (v *view) file(f *trace.Function) string {
 func (v *view) notes() []string { return lossNotes(v.trace) }
 
 func lossNotes(tr *trace.Trace) []string {
-	var floors, unhooked int
+	var floors, unhooked, partly int
 	var out []string
 	for _, l := range tr.Losses {
 		switch {
 		case l.Kind == trace.LossFloor:
 			floors++
-		case l.Kind == trace.LossNotHooked && l.Function != "":
+		case l.Kind == trace.LossNotHooked && l.Function != "" && l.Count == 0:
 			unhooked++
+		case l.Kind == trace.LossNotHooked && l.Function != "":
+			partly++
 		default:
 			out = append(out, lossText(l))
 		}
@@ -241,6 +243,9 @@ func lossNotes(tr *trace.Trace) []string {
 	if unhooked > 0 {
 		out = append(out, fmt.Sprintf("%s could not be watched", plural(unhooked, "function", "functions")))
 	}
+	if partly > 0 {
+		out = append(out, fmt.Sprintf("of %s some inlined calls could not be watched: they are missing where they called nothing", plural(partly, "function", "functions")))
+	}
 	return out
 }
 
@@ -249,7 +254,10 @@ func lossText(l trace.Loss) string {
 	s := number(l.Count)
 	switch l.Kind {
 	case trace.LossNotHooked:
-		s = firstOf(l.Function, plural(int(l.Count), "place", "places")) + " could not be watched"
+		s = firstOf(l.Function, "calls") + " could not be watched"
+		if l.Count > 0 {
+			s += " at " + plural(int(l.Count), "place", "places")
+		}
 	case trace.LossFloor:
 		s = l.Function + " was let go after " + plural(int(l.Count), "call", "calls")
 	case trace.LossOverflow:

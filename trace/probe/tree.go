@@ -226,11 +226,7 @@ func (c *converter) begin(h *patch.Hook, p *place, calls int64) {
 	if len(h.Begins) == 0 {
 		return
 	}
-	all, ok := c.inlined[h.Func]
-	if !ok {
-		all = c.bin.Inlined(&c.bin.Funcs[h.Func])
-		c.inlined[h.Func] = all
-	}
+	all := c.inlinedCalls(h.Func)
 	for _, k := range h.Begins {
 		var path []int
 		for i := k; i >= 0; i = all[i].Parent {
@@ -376,16 +372,58 @@ func (c *converter) losses(tree *machine.Tree) {
 	}
 	for i := range c.plan.Hooks {
 		if h := &c.plan.Hooks[i]; h.Partial {
-			add(trace.Loss{Kind: trace.LossNotHooked, Function: c.bin.Funcs[h.Func].Name, Detail: "calls of it through a function value or from assembly"})
+			add(trace.Loss{Kind: trace.LossNotHooked, Function: c.bin.Funcs[h.Func].Name, Detail: "calls through a function value or from assembly are missing"})
 		}
 	}
-	if n := len(c.plan.Missed); n > 0 {
-		add(trace.Loss{Kind: trace.LossNotHooked, Count: int64(n), Detail: "inlined calls with no room for a hook: they show where they call something"})
-	}
+	c.tr.Losses = append(c.tr.Losses, c.missed()...)
 	if tree.Lost > 0 {
 		add(trace.Loss{Kind: trace.LossOverflow, Count: int64(tree.Lost), Detail: fmt.Sprintf("calls in %d contexts for which there was no room: --memory gives more", tree.Full)})
 	}
 	if n := tree.Dropped + c.lost; n > 0 {
 		add(trace.Loss{Kind: trace.LossOverflow, Count: int64(n), Detail: "calls whose place in the tree is not known, for want of room"})
 	}
+}
+
+// missed says which inlined calls were not seen, by the function that is called.
+// In a large program many have no hook; those in functions that did not run are
+// no loss.
+func (c *converter) missed() []trace.Loss {
+	ran := map[int]bool{}
+	for _, p := range c.places {
+		if p.known {
+			ran[p.fn] = true
+		}
+	}
+	hooked := map[int]bool{}
+	for i := range c.plan.Hooks {
+		if h := &c.plan.Hooks[i]; h.Kind.Entry() {
+			hooked[h.Func] = true
+		}
+	}
+	var out []trace.Loss
+	at := map[string]int{}
+	for _, m := range c.plan.Missed {
+		if hooked[m.Func] && !ran[m.Func] {
+			continue
+		}
+		name := c.inlinedCalls(m.Func)[m.Call].Name
+		i, ok := at[name]
+		if !ok {
+			i = len(out)
+			at[name] = i
+			out = append(out, trace.Loss{Kind: trace.LossNotHooked, Function: name, Detail: "inlined with no room for a hook; what it calls from there is recorded"})
+		}
+		out[i].Count++
+	}
+	return out
+}
+
+// inlinedCalls returns the calls that were inlined into a function.
+func (c *converter) inlinedCalls(fn int) []binary.InlinedCall {
+	all, ok := c.inlined[fn]
+	if !ok {
+		all = c.bin.Inlined(&c.bin.Funcs[fn])
+		c.inlined[fn] = all
+	}
+	return all
 }
