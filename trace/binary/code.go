@@ -83,6 +83,9 @@ type Stretch struct {
 // stands for the call in tracebacks: that of an instruction on the line of the
 // call, which is a no-op at the very beginning of the body where the compiler had
 // no other instruction for it.
+//
+// CallPCs and Inlined may be called from several goroutines at once, for
+// different functions.
 func (f *File) CallPCs(fn *Func) []uint64 {
 	i := f.index(fn.Entry)
 	if i < 0 {

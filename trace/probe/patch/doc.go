@@ -37,6 +37,32 @@
 //
 // Some of the displaced code may run before the recorder is called.
 //
+// # Functions that cannot be changed
+//
+// An assembly function, and a function of which five bytes cannot be moved, is
+// hooked at its calls: every direct call of it that the compiler made, and every
+// tail call, is led through a stub. That misses calls by function value or through
+// an interface, and calls from assembly ([Hook.Partial] if there may be any). What
+// is called in no such way has no hook ([Plan.Unhooked]).
+//
+// # Inlined calls
+//
+// An inlined call has no entry. The program's tables say which instructions are of
+// its body; the block that dominates them runs once for each call, and a hook there
+// counts it. Code that panics is left out of that: the compiler shares it between
+// bodies. So are the moves that the register allocator adds, which bear the line of
+// what they are for and may stand in another block, and loops that are all of the
+// body's are counted before them. Where the block has no room or needs the flags
+// throughout, one that runs equally often takes its place; where nothing of the
+// body is left there is nothing to count. A body that begins before the host
+// branches or calls anything needs no hook: it is counted by the host's own
+// ([Hook.Begins]).
+//
+// Compared with builds without inlining, on runs of four programs (esbuild, hugo,
+// shfmt, yq), 95 to 99.8 % of the calls of source functions were seen and 0 to
+// 0.4 % too many. Those that were missed had mostly been optimised away with
+// everything in them, as all calls of a function that does nothing are.
+//
 // # What is never done
 //
 // A function is decoded from its first byte to its last, and left alone if there

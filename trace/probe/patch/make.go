@@ -133,12 +133,18 @@ func (m *maker) plan() *Plan {
 	var changed spans
 	var want []*wanted
 	byFunc := map[int]*wanted{}
+	n := 0
+	change := func(h *Hook) {
+		changed = append(changed, span{h.At, h.At + uint64(max(len(h.code), jumpSize))})
+	}
 	for i := range results {
 		r := &results[i]
-		for _, h := range append(r.inside, r.entry) {
-			if h.Kind != 0 {
-				changed = append(changed, span{h.At, h.At + uint64(max(len(h.code), jumpSize))})
-			}
+		n += 1 + len(r.inside)
+		if r.entry.Kind != 0 {
+			change(&r.entry)
+		}
+		for k := range r.inside {
+			change(&r.inside[k])
 		}
 		if fn := &m.f.Funcs[fns[i]]; r.entry.Kind == 0 && refuse(fn) == "" {
 			w := &wanted{fn: fns[i], entry: fn.Entry}
@@ -149,7 +155,7 @@ func (m *maker) plan() *Plan {
 	changed.sort()
 	m.callSites(want, changed.overlaps)
 
-	p := &Plan{}
+	p := &Plan{Hooks: make([]Hook, 0, n)}
 	for i := range results {
 		r := &results[i]
 		if w := byFunc[fns[i]]; w != nil {
@@ -180,7 +186,7 @@ func (m *maker) function(w *worker, i int) (r result) {
 		r.entry, r.why = w.body.entryHook(m.morestack)
 		r.entry.Func = i
 	}
-	if m.o.Inlined {
+	if m.o.Inlined && refuse(fn) == "" {
 		calls := m.f.Inlined(fn)
 		if slices.ContainsFunc(calls, func(c binary.InlinedCall) bool { return m.recorded(c.Package) }) {
 			w.blockHooks(m, i, calls, m.f.CallPCs(fn), &r)

@@ -16,7 +16,7 @@ func TestMutated(t *testing.T) {
 	m := newMaker(f, c, func(pkg string) bool { return true }, Options{Inlined: true})
 	rnd := rand.New(rand.NewPCG(1, 2))
 	hooks, tried := 0, 0
-	for i := 0; i < len(f.Funcs) && tried < 2500; i++ {
+	for i := 0; i < len(f.Funcs) && tried < 2500/sample; i++ {
 		fn := &f.Funcs[i]
 		if fn.End-fn.Entry > 1000 || refuse(fn) != "" || fn.Asm || fn.Package == "" {
 			continue
@@ -66,7 +66,7 @@ func TestMutated(t *testing.T) {
 		}
 	}
 	t.Logf("%d mutants, %d hooks", tried, hooks)
-	if hooks < 500 {
+	if hooks < 500/sample {
 		t.Errorf("%d hooks are too few to tell anything", hooks)
 	}
 }

@@ -83,7 +83,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 	funcs := slices.Sorted(maps.Keys(byFunc))
 	for n := range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for k := n; k < len(funcs); k += runtime.GOMAXPROCS(0) {
+			for k := n * sample; k < len(funcs); k += runtime.GOMAXPROCS(0) * sample {
 				fn, h := &f.Funcs[funcs[k]], byFunc[funcs[k]]
 				j := judge{
 					plain: plain, patched: patched, entry: fn.Entry + slide, end: fn.End + slide,
