@@ -63,6 +63,9 @@ func (e Exit) String() string {
 	if e.Signal != "" {
 		return "killed by " + e.Signal
 	}
+	if e.Code < 0 {
+		return "its end was not seen"
+	}
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 

@@ -50,6 +50,8 @@ func init() {
 		{"compare", "[flags] A B", "what two runs did differently", runCompare},
 		{"tree", "[flags] [TRACE]", "print the call tree", runTree},
 		{"prompt", "[flags] [TRACE] [QUESTION]", "print the prompt that ask would send", runPrompt},
+		{"attach", "[flags] PID", "record a process that runs already", runAttach},
+		{"window", "[flags] start|stop|snapshot [NAME]", "choose what of a running program is recorded", runWindow},
 		{"list", "[flags]", "list the saved traces", runList},
 		{"show", "[flags] [TRACE]", "what a trace is, and what it lacks", runShow},
 		{"rm", "[flags] TRACE...", "remove traces", runRm},

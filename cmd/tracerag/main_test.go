@@ -59,7 +59,7 @@ func commandPath(t *testing.T) string {
 func TestScripts(t *testing.T) {
 	// Built here: a script cannot say what is wrong with a build.
 	programs := map[string]string{}
-	for _, name := range []string{"twice", "exits", "stdio"} {
+	for _, name := range []string{"twice", "exits", "stdio", "server"} {
 		programs[name] = fixtures.Build(t, name)
 	}
 	testscript.Run(t, testscript.Params{
@@ -70,7 +70,7 @@ func TestScripts(t *testing.T) {
 		Cmds:               scriptCommands(programs),
 		Condition: func(cond string) (bool, error) {
 			switch cond {
-			case "record": // on this system, with this recorder
+			case "record", "probe": // on this system, with this recorder
 				return runtime.GOOS == "linux" && runtime.GOARCH == "amd64", nil
 			case "root":
 				return os.Getuid() == 0, nil

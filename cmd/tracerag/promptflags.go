@@ -29,7 +29,7 @@ func (p *promptFlags) add(f *pflag.FlagSet) {
 	addChoice(f, &p.format, "format", "the prompt's `FORMAT`: markdown, xml or json", "markdown", "xml", "json")
 	f.StringVar(&p.template, "template", "", "make the prompt by the Go text/template in `FILE` (tracerag prompt --template=help\nexplains them)")
 	f.StringVar(&p.models, "models", "", "context windows by model from `FILE`, before the built-in table")
-	f.IntVar(&p.window, "window", 0, "the model takes this many `TOKENS` (default: from the table of models)")
+	f.IntVar(&p.window, "context-window", 0, "the model takes this many `TOKENS` (default: from the table of models)")
 }
 
 // addModel is apart, since run and ask put it beside the endpoint's flags.

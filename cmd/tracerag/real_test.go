@@ -50,7 +50,7 @@ func TestReal(t *testing.T) {
 			if !strings.HasPrefix(tree, "main.main ") {
 				t.Errorf("the tree does not begin with main.main:\n%.300s", tree)
 			}
-			checkPrompt(t, mustRun(t, self, "prompt", "--dir", store, "--json", "--window=100000000", "what does it do?"))
+			checkPrompt(t, mustRun(t, self, "prompt", "--dir", store, "--json", "--context-window=100000000", "what does it do?"))
 		})
 	}
 }

@@ -28,10 +28,14 @@ type recorderFlags struct {
 
 func (r *recorderFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&r.name, "recorder", "auto", "`NAME` of the recorder: probe counts every call at full speed (linux/amd64);\nbreakpoint is slow, and works wherever delve does; auto takes the first that can")
-	f.BoolVar(&r.noInlined, "no-inlined", false, "do not look for calls that the compiler inlined")
-	f.Var(&r.memory, "memory", "most that the probe's tree of calls may take, such as 1GiB (default: by the\nprogram's size)")
+	r.addProbe(f)
 	f.IntVar(&r.maxHits, "max-hits", breakpoint.DefaultMaxHits, "breakpoint: watch a function for this many `CALLS`, then let it go: its count is\na floor. The limit falls as all functions together use up --max-stops")
 	f.IntVar(&r.maxStops, "max-stops", breakpoint.DefaultMaxStops, "breakpoint: after this many `CALLS` in all let every function go at its first")
+}
+
+func (r *recorderFlags) addProbe(f *pflag.FlagSet) {
+	f.BoolVar(&r.noInlined, "no-inlined", false, "do not look for calls that the compiler inlined")
+	f.Var(&r.memory, "memory", "most that the probe's tree of calls may take, such as 1GiB (default: by the\nprogram's size)")
 }
 
 func (r *recorderFlags) check() error {
@@ -49,9 +53,7 @@ func (r *recorderFlags) check() error {
 // recordOne records one run of the target by the recorder that was chosen.
 func (a *app) recordOne(ctx context.Context, tgt *target.Target, r *runFlags) (*trace.Trace, error) {
 	if r.recorder.name != "breakpoint" {
-		tr, err := probe.Record(ctx, tgt, probe.Options{
-			NoInlined: r.recorder.noInlined, Memory: uint64(r.recorder.memory), CacheDir: planCache(), Warn: a.note,
-		})
+		tr, err := probe.Record(ctx, tgt, r.probeOptions(a))
 		var unsuitable *probe.Unsuitable
 		if !errors.As(err, &unsuitable) || r.recorder.name == "probe" {
 			return tr, err
@@ -67,6 +69,11 @@ func (a *app) recordOne(ctx context.Context, tgt *target.Target, r *runFlags) (*
 	tr, err := breakpoint.Record(ctx, tgt, o)
 	bar.close()
 	return tr, err
+}
+
+// probeOptions are those of a recording by the probe.
+func (r *runFlags) probeOptions(a *app) probe.Options {
+	return probe.Options{NoInlined: r.recorder.noInlined, Memory: uint64(r.recorder.memory), CacheDir: planCache(), Warn: a.note}
 }
 
 // planCache is the directory where the probe keeps what it planned for a

@@ -61,10 +61,14 @@ type runFlags struct {
 }
 
 func (r *runFlags) add(f *pflag.FlagSet) {
-	f.StringSliceVar(&r.include, "include", nil, "record only the packages that match these `PATTERNS`")
-	f.StringSliceVar(&r.exclude, "exclude", nil, "do not record the packages that match these `PATTERNS`")
+	r.addPackages(f)
 	f.StringVar(&r.baseline, "baseline", "", "leave out of the tree what another run does, too: a `TRACE`, or arguments to\nrun the same program with first, such as --baseline=--version")
 	r.recorder.add(f)
+}
+
+func (r *runFlags) addPackages(f *pflag.FlagSet) {
+	f.StringSliceVar(&r.include, "include", nil, "record only the packages that match these `PATTERNS`")
+	f.StringSliceVar(&r.exclude, "exclude", nil, "do not record the packages that match these `PATTERNS`")
 }
 
 func runRun(a *app, ctx context.Context, c *command, args []string) int {
@@ -76,6 +80,7 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	var m modelFlags
 	a.section(f, "Recording")
 	r.add(f)
+	window := f.Bool("window", false, "record only what runs between tracerag window start and stop (see tracerag\nhelp window)")
 	inner := innerFlag(f)
 	a.section(f, "The answer")
 	question := f.StringP("ask", "q", "", "go straight on to the answer to this `QUESTION`")
@@ -113,6 +118,15 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	if err != nil {
 		a.fail(err)
 		return exitRunCannot
+	}
+	if *window && (g != nil || r.baseline != "" || *question != "") {
+		return a.usage(c, "--window records a program as it is, and by itself: build it first, and ask about its windows afterwards")
+	}
+	if *window && r.recorder.name == "breakpoint" {
+		return a.usage(c, "windows need the probe: leave --recorder out")
+	}
+	if *window {
+		return a.runWindows(ctx, s, f.Args(), &r)
 	}
 	if g != nil {
 		return a.runGo(ctx, s, g, f.Args(), args[:len(args)-f.NArg()], &r, *question, finish)

@@ -95,6 +95,7 @@ func describe(w io.Writer, tr *trace.Trace, sum *summary) error {
 	if len(tr.Include)+len(tr.Exclude) > 0 {
 		row("packages", fmt.Sprintf("include %v, exclude %v", tr.Include, tr.Exclude))
 	}
+	row("name", tr.Name)
 	row("baseline", tr.Baseline)
 	functions, nodes := plural(sum.Functions, "function", "functions"), plural(sum.Nodes, "node", "nodes")
 	if tr.Sampled {

@@ -178,8 +178,22 @@ func (l *Live) Detach() (*trace.Trace, error) {
 	}
 	tr := *l.tr
 	tr.Duration = time.Since(tr.Start)
+	tr.Exit = trace.Exit{Code: -1}
 	l.convert(tree, &tr)
 	return &tr, nil
+}
+
+// DetachOr waits until ctx is done, and then detaches, or until the process has
+// ended by itself. How that ended is not known.
+func (l *Live) DetachOr(ctx context.Context) (*trace.Trace, error) {
+	_, err := l.r.proc.Wait(ctx)
+	if err != nil && ctx.Err() != nil {
+		return l.Detach()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("process %d: waiting for its end: %w", l.Pid(), err)
+	}
+	return l.whole(trace.Exit{Code: -1})
 }
 
 // leave clears what points to our memory in a process whose threads are stopped,

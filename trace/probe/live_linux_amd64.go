@@ -68,17 +68,21 @@ func (l *Live) Wait(ctx context.Context) (*trace.Trace, error) {
 		l.r.proc.Kill()
 		exit, err = l.r.proc.Wait(context.WithoutCancel(ctx))
 	}
-	ended := time.Now()
 	if err != nil {
 		return nil, fmt.Errorf("%s: waiting for its end: %w", l.t.Path, err)
 	}
+	return l.whole(trace.Exit{Code: exit.Code, Signal: exit.Signal})
+}
+
+// whole is the trace of a target that has ended.
+func (l *Live) whole(exit trace.Exit) (*trace.Trace, error) {
+	tr := *l.tr
+	tr.Duration = time.Since(tr.Start)
+	tr.Exit = exit
 	tree, err := l.read()
 	if err != nil {
 		return nil, err
 	}
-	tr := *l.tr
-	tr.Duration = ended.Sub(tr.Start)
-	tr.Exit = trace.Exit{Code: exit.Code, Signal: exit.Signal}
 	l.convert(tree, &tr)
 	return &tr, nil
 }
@@ -117,6 +121,7 @@ func (l *Live) Snapshot() (*Snapshot, error) {
 // is that of each context's first call in the whole run.
 func (l *Live) Window(from, to *Snapshot) *trace.Trace {
 	tr := *l.tr
+	tr.Exit = trace.Exit{Code: -1}
 	tree := to.tree
 	if from != nil {
 		tr.Start = from.at

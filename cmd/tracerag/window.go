@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+const windowHelp = `
+window opens and closes windows in a recording that runs in another terminal: what
+runs between start and stop is saved as a trace of its own, and what ran before the
+first start is left out of its tree. The program does not notice.
+
+  tracerag run --window -- ./server        in one terminal; or tracerag attach PID
+  tracerag window start checkout           in another
+  curl localhost:8080/checkout
+  tracerag window stop
+  tracerag tree checkout
+
+snapshot saves what ran until now and leaves the window open. The trace's id is
+printed on standard output.`
+
+const attachHelp = `
+attach records a process that runs already, from now on. It stops for a moment, runs
+on at nearly full speed, and is as it was before when it is let go: at Ctrl-C, which
+saves the trace. Windows can be opened as with tracerag run --window. It needs
+linux/amd64, and the right to trace the process, which is mostly that of its user.
+
+  tracerag attach $(pidof server)`
+
+var endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+
+func runWindow(a *app, ctx context.Context, c *command, args []string) int {
+	f := a.flags(c, windowHelp)
+	pid := f.Int("pid", 0, "the recorded program's `PID`, where several are recorded")
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	if f.NArg() < 1 || f.NArg() > 2 {
+		return a.usage(c, "say start, stop or snapshot, and a name if you like")
+	}
+	o := order{Do: f.Arg(0), Name: f.Arg(1)}
+	switch o.Do {
+	case "start", "stop", "snapshot":
+	default:
+		return a.usage(c, fmt.Sprintf("%q is none of start, stop and snapshot", o.Do))
+	}
+	if err := checkName(o.Name); err != nil {
+		return a.usage(c, err.Error())
+	}
+	ans, err := a.tell(*pid, o)
+	if err != nil {
+		return a.fail(err)
+	}
+	if ans.Trace != "" {
+		fmt.Fprintln(a.stdout, ans.Trace)
+	}
+	a.note("%s", ans.Message)
+	return exitOK
+}
+
+func runAttach(a *app, ctx context.Context, c *command, args []string) int {
+	f := a.flags(c, attachHelp)
+	var r runFlags
+	r.addPackages(f)
+	r.recorder.addProbe(f)
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	if f.NArg() != 1 {
+		return a.usage(c, "give the number of one process")
+	}
+	pid, err := strconv.Atoi(f.Arg(0))
+	if err != nil || pid < 1 {
+		return a.usage(c, fmt.Sprintf("%q is not the number of a process: tracerag attach $(pidof server)", f.Arg(0)))
+	}
+	s, err := a.store()
+	if err == nil {
+		err = a.attach(ctx, s, pid, &r)
+	}
+	if err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}
