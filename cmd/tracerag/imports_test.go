@@ -40,6 +40,8 @@ var layers = map[string][]string{
 	"llm/llmtest":      {},
 	"fixtures":         {},
 	"fixtures/real":    {"fixtures"},
+	"bench":            {},
+	"bench/table":      {},
 	"cmd/tracerag": {"trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export",
 		"calltree", "source", "prompt", "prompt/tokens", "llm"},
 }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// A benchmark's heading, and its units from left to right. A unit that is not
+// here comes last.
+var layouts = map[string]struct {
+	heading string
+	units   []string
+}{
+	"Call": {"What a call costs more than alone (fib)",
+		[]string{"min-added-ns/call", "median-added-ns/call", "calls"}},
+	"Run": {"A program's run, everything outside the standard library recorded, inlined calls too",
+		[]string{"alone-ms", "recorded-ms", "ratio", "ratio-of-minima", "Mcalls", "nodes", "shared-MiB", "tracerag-MiB"}},
+	"Whole": {"tracerag run as a whole, beyond the program's own run",
+		[]string{"alone-ms", "added-cold-ms", "added-warm-ms", "over-alone-ms", "prompt-ms"}},
+	"Stages": {"Where the time of a recording goes",
+		[]string{"find-ms", "setup-cold-ms", "setup-warm-ms", "run-ms", "convert-ms", "save-ms"}},
+	"Seen": {"Source-level calls seen in a program as it is, of those made by a build without inlining",
+		[]string{"calls", "%seen", "%no-code", "%over", "%noise", "%seen-without-inlined", "functions", "never-seen", "never-seen-without-inlined"}},
+}
+
+// A bar is what a figure has to be: at most a value, or at least.
+type bar struct {
+	benchmark, row, unit string
+	most, least          float64
+}
+
+var bars = []bar{
+	{benchmark: "Call", row: "probe", unit: "median-added-ns/call", most: 4},
+	{benchmark: "Run", row: "gojq", unit: "ratio", most: 1.15},
+	{benchmark: "Run", row: "hugo", unit: "ratio", most: 1.15},
+	{benchmark: "Run", row: "esbuild", unit: "ratio", most: 1.3},
+	{benchmark: "Whole", row: "tablecat", unit: "added-cold-ms", most: 150},
+	{benchmark: "Whole", row: "hugo", unit: "added-cold-ms", most: 1000},
+	{benchmark: "Stages", row: "hugo", unit: "setup-warm-ms", most: 300},
+	{benchmark: "Seen", row: "gojq", unit: "%seen", least: 90},
+	{benchmark: "Seen", row: "gojq", unit: "%over", most: 3},
+	{benchmark: "Seen", row: "esbuild", unit: "%seen", least: 90},
+	{benchmark: "Seen", row: "esbuild", unit: "%over", most: 3},
+	{benchmark: "Seen", row: "hugo", unit: "%seen", least: 90},
+	{benchmark: "Seen", row: "hugo", unit: "%over", most: 3},
+}
+
+func heading(benchmark string) string {
+	if h := layouts[benchmark].heading; h != "" {
+		return h
+	}
+	return benchmark
+}
+
+// rank is a unit's place among the columns.
+func rank(benchmark, unit string) int {
+	units := layouts[benchmark].units
+	if i := slices.Index(units, unit); i >= 0 {
+		return i
+	}
+	return len(units)
+}
+
+// verdict says of each bar for a row whether it is met.
+func verdict(benchmark string, r row) []string {
+	var lines []string
+	for _, b := range bars {
+		x, err := strconv.ParseFloat(r.values[b.unit], 64)
+		if b.benchmark != benchmark || b.row != r.name || err != nil {
+			continue
+		}
+		met, want := x <= b.most, fmt.Sprintf("at most %v", b.most)
+		if b.most == 0 {
+			met, want = x >= b.least, fmt.Sprintf("at least %v", b.least)
+		}
+		word := "met"
+		if !met {
+			word = "MISSED"
+		}
+		lines = append(lines, fmt.Sprintf("  bar %s: %s %s is %s: %s", word, r.name, b.unit, readable(r.values[b.unit]), want))
+	}
+	return lines
+}
