@@ -54,7 +54,9 @@ func runDoctor(a *app, _ context.Context, c *command, args []string) int {
 		can = can && ok
 	}
 	if can {
-		found = append(found, a.doctorRecorders(t)...)
+		ok, recorders := a.doctorRecorders(t)
+		can = ok
+		found = append(found, recorders...)
 	}
 	found = append(found, program...)
 	found = append(found, doctorPlans(), a.doctorStore(), a.doctorModel(&m, p.model))
@@ -78,7 +80,7 @@ func runDoctor(a *app, _ context.Context, c *command, args []string) int {
 
 // doctorRecorders tries what "run" would do with a program, nil for none. It is
 // for machines that have what recorders need.
-func (a *app) doctorRecorders(t *target.Target) []finding {
+func (a *app) doctorRecorders(t *target.Target) (can bool, out []finding) {
 	slow := finding{"breakpoint", "ok", "for what the probe does not take: the first calls of each function, at 0.1 to 1 ms each", ""}
 	name := "tracerag itself"
 	if t != nil {
@@ -89,7 +91,7 @@ func (a *app) doctorRecorders(t *target.Target) []finding {
 			t, err = target.Find([]string{exe}, a.cwd, nil, nil)
 		}
 		if err != nil {
-			return []finding{{"probe", "note", "not tried: " + err.Error(), ""}, slow}
+			return true, []finding{{"probe", "note", "not tried: " + err.Error(), ""}, slow}
 		}
 	}
 	silent := *t
@@ -97,9 +99,13 @@ func (a *app) doctorRecorders(t *target.Target) []finding {
 	fast := finding{"probe", "ok", "every call at nearly full speed; tried with " + name, ""}
 	if err := probe.Suits(&silent, probe.Options{CacheDir: planCache()}); err != nil {
 		why, remedy, _ := strings.Cut(err.Error(), "\n")
+		var unsuitable *probe.Unsuitable
+		if !errors.As(err, &unsuitable) {
+			return false, []finding{{"recorder", "missing", "none takes " + name + ": " + why, remedy}}
+		}
 		fast = finding{"probe", "note", "it does not take " + name + ": " + why, remedy}
 	}
-	return []finding{fast, slow}
+	return true, []finding{fast, slow}
 }
 
 // doctorProgram looks at a program as run would.

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"unsafe"
 
@@ -53,6 +56,44 @@ func TestWithoutPtrace(t *testing.T) {
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != tt.code || !strings.Contains(string(out), tt.want) || !strings.Contains(string(out), "--cap-add=SYS_PTRACE") {
 			t.Errorf("%v: exit code %d, want %d; it says\n%s", tt.args, code, tt.code, out)
+		}
+	}
+}
+
+// TestPrivileged: a program that would run without its privileges under any
+// recorder is not run by one.
+func TestPrivileged(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can make a program of root's")
+	}
+	// Everybody must get there, and go test's directories are for their owner alone.
+	public, err := os.MkdirTemp("/tmp", "tracerag-privileged-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(public) })
+	copyFile := func(from, name string, mode os.FileMode) string {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(public, name)
+		if err := errors.Join(os.Chmod(public, 0o777), os.WriteFile(path, data, 0o755), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	tracerag := copyFile(commandPath(t), "tracerag", 0o755)
+	program := copyFile(fixtures.Build(t, "twice"), "program", 0o755|os.ModeSetuid)
+	for _, args := range [][]string{{"run", "--", program}, {"doctor", program}} {
+		cmd := exec.Command(tracerag, args...)
+		cmd.Dir = public
+		cmd.Env = []string{"HOME=" + public, "PATH=" + os.Getenv("PATH"), "TMPDIR=/tmp"}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		out, _ := cmd.CombinedOutput()
+		want := map[string]int{"run": exitRunCannot, "doctor": exitFailure}[args[0]]
+		if code := cmd.ProcessState.ExitCode(); code != want || !strings.Contains(string(out), "(setuid)") || strings.Contains(string(out), "breakpoint") {
+			t.Errorf("%s: exit code %d, want %d; it says\n%s", args[0], code, want, out)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -19,8 +20,8 @@ import (
 
 // Record runs the target to its end and returns its trace. The target has our
 // standard input, output and error, and the terminal if we have one. An
-// [Unsuitable] error means that it has not run; any other that it was lost
-// while it ran.
+// [Unsuitable] error means that it has not run, and that another recorder may
+// take it; any other that none can, or that it was lost while it ran.
 func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, error) {
 	l, err := Start(ctx, t, o)
 	if err != nil {
@@ -124,6 +125,9 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 		}
 	}
 	proc, err := inject.Start(t.Path, t.Args, inject.Attr{Dir: t.Dir, Files: files, SharesGroup: target.SharesGroup()})
+	if errors.Is(err, inject.ErrPtrace) || errors.Is(err, inject.ErrPrivileged) || errors.Is(err, fs.ErrPermission) {
+		return nil, err // as with any recorder
+	}
 	if err != nil {
 		return nil, &Unsuitable{Why: "it cannot be started and held", Err: err}
 	}
