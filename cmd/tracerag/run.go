@@ -342,7 +342,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 		}
 	}
 	a.note("recorded %s%s of %s in %s (%s, %s)", floor, plural(int(tr.Calls()), "call", "calls"), plural(len(tr.Functions), "function", "functions"),
-		plural(int(tr.Goroutines), "goroutine", "goroutines"), tr.Exit, tr.Duration.Round(10*time.Millisecond))
+		plural(int(tr.Goroutines), "goroutine", "goroutines"), tr.Exit, took(tr.Duration))
 	switch {
 	case v.base != "":
 		a.note("call tree: %s, %s after pruning by %s", plural(v.whole, "node", "nodes"), number(int64(v.whole-v.pruned)), v.base)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -244,7 +245,7 @@ func lossNotes(tr *trace.Trace) []string {
 		out = append(out, fmt.Sprintf("%s could not be watched", plural(unhooked, "function", "functions")))
 	}
 	if partly > 0 {
-		out = append(out, fmt.Sprintf("of %s some inlined calls could not be watched: they are missing where they called nothing", plural(partly, "function", "functions")))
+		out = append(out, fmt.Sprintf("some inlined calls of %s could not be watched: those that called nothing are missing", plural(partly, "function", "functions")))
 	}
 	return out
 }
@@ -274,6 +275,14 @@ func lossText(l trace.Loss) string {
 		s += ": " + l.Detail
 	}
 	return s
+}
+
+// took writes how long a run took, to three digits or so.
+func took(d time.Duration) string {
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
 }
 
 func plural(n int, one, many string) string {
