@@ -103,7 +103,7 @@ func TestTree(t *testing.T) {
 	// Where they differ. Package initialisation is counted to its end here, and
 	// the call's line is not known where frame pointers do not lead: through C,
 	// and from a function without a frame that dereferenced nil.
-	for _, name := range []string{"inits", "cgocalls", "panics"} {
+	for _, name := range []string{"inits", "cgocalls", "panics", "inlining"} {
 		t.Run(name, func(t *testing.T) { holdTree(t, name, filepath.Join("testdata", name+".tree")) })
 	}
 }
