@@ -1,0 +1,70 @@
+package probe
+
+import (
+	"errors"
+	"testing"
+
+	"tracerag/fixtures"
+	"tracerag/trace/binary"
+	"tracerag/trace/probe/machine"
+)
+
+func TestRelease(t *testing.T) {
+	for version, want := range map[string]int{
+		"go1.21.0": 21, "go1.26": 26, "go1.26.8": 26, "go1.27rc1": 27, "devel go1.27-0123abc Thu Nov 19": 27,
+		"go1.26.1 X:nocoverageredesign": 26, "go1.26-custom": 26, "": -1, "unknown": -1, "go2.0": -1,
+	} {
+		if got, ok := release(version); ok != (want >= 0) || ok && got != want {
+			t.Errorf("%q is release %d (%v), want %d", version, got, ok, want)
+		}
+	}
+}
+
+// A release whose runtime nobody has looked at is left to another recorder, and so
+// is a race detector that uses the word that we need.
+func TestUnknownRuntimes(t *testing.T) {
+	for _, f := range []binary.File{
+		{GoVersion: "go1.20.14"}, {GoVersion: "go1.99"}, {GoVersion: ""}, {GoVersion: "go1.24.3", Race: true},
+	} {
+		var unsuitable *Unsuitable
+		if _, err := runtimeLayout(&f); !errors.As(err, &unsuitable) {
+			t.Errorf("%q, race %v: %v, want that it is unsuitable", f.GoVersion, f.Race, err)
+		}
+	}
+	for _, v := range []string{"go1.21.0", "go1.22.5", "go1.23.1", "go1.24.0", "go1.25.5", "go1.26.8"} {
+		if l, err := runtimeLayout(&binary.File{GoVersion: v}); err != nil || l.GoID == 0 || l.State == 0 {
+			t.Errorf("%s: %+v %v", v, l, err)
+		}
+	}
+}
+
+// Where there is DWARF it has the last word.
+func TestLayoutIsCheckedAgainstDWARF(t *testing.T) {
+	path := fixtures.Build(t, "closures")
+	f, err := binary.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := runtimeLayout(f)
+	if err != nil {
+		t.Skip(err) // of the toolchain that runs this test
+	}
+	if err := checkLayout(path, f, l); err != nil {
+		t.Errorf("the table disagrees with DWARF: %v", err)
+	}
+	for name, change := range map[string]func(*machine.Runtime){
+		"goid": func(l *machine.Runtime) { l.GoID += 8 },
+		"gopc": func(l *machine.Runtime) { l.GoPC += 8 },
+		"m":    func(l *machine.Runtime) { l.M += 8 },
+		"m.p":  func(l *machine.Runtime) { l.P += 8 },
+		"p.id": func(l *machine.Runtime) { l.ID += 8 },
+		"word": func(l *machine.Runtime) { l.State += 8 },
+	} {
+		wrong := l
+		change(&wrong)
+		var unsuitable *Unsuitable
+		if err := checkLayout(path, f, wrong); !errors.As(err, &unsuitable) {
+			t.Errorf("another offset of %s: %v, want that it is unsuitable", name, err)
+		}
+	}
+}
