@@ -18,6 +18,7 @@ import (
 
 	"tracerag/calltree"
 	"tracerag/prompt"
+	"tracerag/prompt/tokens"
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/gocmd"
@@ -130,6 +131,10 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if g != nil {
 		return a.runGo(ctx, s, g, f.Args(), args[:len(args)-f.NArg()], &r, *question, finish)
+	}
+	if o, err := a.promptOptions(&p); err == nil && !a.quiet {
+		// Loading a vocabulary takes longer than most programs run.
+		go tokens.For(o.Model).Count(" ")
 	}
 	rec, err := a.record(ctx, s, f.Args(), &r)
 	if err != nil {
