@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"tracerag/trace"
+	"tracerag/trace/binary"
 	"tracerag/trace/probe/inject"
 	"tracerag/trace/probe/machine"
 	"tracerag/trace/probe/patch"
@@ -81,6 +84,11 @@ func suits(t *target.Target) error {
 	f := t.Binary
 	if f.GOOS != "linux" || f.GOARCH != "amd64" {
 		return &Unsuitable{Why: fmt.Sprintf("it is a program for %s/%s", f.GOOS, f.GOARCH)}
+	}
+	for _, s := range f.Settings {
+		if (s.Key == "-msan" || s.Key == "-asan") && s.Value == "true" {
+			return &Unsuitable{Why: "it is built with " + s.Key + ", whose runtime keeps an account of all memory"}
+		}
 	}
 	_, err := runtimeLayout(f)
 	return err
@@ -159,7 +167,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 	}
 	slide := entry - p.entry
 	r.text = t.Binary.TextStart + slide
-	if err := r.share(len(p.plan.Hooks), o.Memory); err != nil {
+	if err := r.share(t, len(p.plan.Hooks), o.Memory); err != nil {
 		return nil, err
 	}
 	code, err := machine.Assemble(p.runtime, r.layout)
@@ -194,9 +202,15 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 	return patches, nil
 }
 
-// share maps the shared memory, in a smaller size where a limit refuses it.
-func (r *running) share(hooks int, memory uint64) error {
+// share maps the shared memory, in a smaller size where a limit refuses it or
+// would then refuse the program its own.
+func (r *running) share(t *target.Target, hooks int, memory uint64) error {
 	r.layout = machine.NewLayout(hooks, memory)
+	for most := r.mostShared(t); r.layout.Size() > most; {
+		if !r.layout.Shrink() {
+			return fmt.Errorf("its address space is limited (ulimit -v), and the recorder takes %d MB of it", r.layout.Size()>>20)
+		}
+	}
 	for {
 		base, err := r.proc.Free(r.text, r.layout.Size(), 1<<46)
 		if err == nil {
@@ -212,6 +226,41 @@ func (r *running) share(hooks int, memory uint64) error {
 	}
 	copy(r.mem, r.layout.Header())
 	return nil
+}
+
+// mostShared is how much memory may be shared with the target. Only what is used
+// takes room, so that is no matter in most programs.
+func (r *running) mostShared(t *target.Target) uint64 {
+	most := uint64(math.MaxUint64)
+	// Of an address space with a limit the program must have nearly all.
+	var limit unix.Rlimit
+	if err := unix.Prlimit(r.proc.Pid(), unix.RLIMIT_AS, nil, &limit); err == nil && limit.Cur != unix.RLIM_INFINITY {
+		most = limit.Cur / 16
+	}
+	// What a program locks is resident, whether it is used or not.
+	if locksMemory(t.Binary, t.Path) {
+		most = min(most, 128<<20)
+	}
+	return most
+}
+
+// locksMemory tells if a program has what it takes to lock all of its memory.
+func locksMemory(f *binary.File, path string) bool {
+	if slices.ContainsFunc(f.Funcs, func(fn binary.Func) bool {
+		return fn.Name == "syscall.Mlockall" || fn.Name == "golang.org/x/sys/unix.Mlockall"
+	}) {
+		return true
+	}
+	if !f.Cgo {
+		return false
+	}
+	e, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer e.Close()
+	symbols, err := e.ImportedSymbols()
+	return err == nil && slices.ContainsFunc(symbols, func(s elf.ImportedSymbol) bool { return s.Name == "mlockall" })
 }
 
 // write writes the patches, each page once.

@@ -166,7 +166,7 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 // reports whether it could.
 func (l *Layout) Shrink() bool {
 	switch {
-	case l.Arena > 64<<20:
+	case l.Arena > 16<<20:
 		l.Arena /= 4
 	case l.Rows > 16:
 		l.Rows /= 4
