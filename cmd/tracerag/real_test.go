@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"tracerag/fixtures/real"
+	"tracerag/trace/store"
 )
 
-// TestReal records programs that nobody here wrote. What they print, write and
+// TestReal records programs that nobody here wrote, by the recorder that tracerag
+// chooses, and the first of them by breakpoints, too. What they print, write and
 // exit with must be what it is without a recorder, and the trace must give a
 // tree and a prompt with sources. TRACERAG_REAL=all records the large ones, too.
 func TestReal(t *testing.T) {
@@ -26,32 +28,55 @@ func TestReal(t *testing.T) {
 		t.Skip("installs programs")
 	}
 	self := commandPath(t)
-	for _, p := range real.Selected() {
-		t.Run(p.Name, func(t *testing.T) {
-			program := real.Install(t, p)
-			plain := runReal(t, p, program, p.Args...)
-			if plain.code != 0 {
-				t.Fatalf("%s itself fails: %d\n%s", p.Name, plain.code, plain.stderr)
-			}
-			store := t.TempDir()
-			start := time.Now()
-			traced := runReal(t, p, self, append([]string{"run", "--quiet", "--dir", store, "--", program}, p.Args...)...)
-			t.Logf("recorded in %s", time.Since(start).Round(10*time.Millisecond))
-			if traced.code != plain.code || traced.stdout != plain.stdout || traced.stderr != plain.stderr {
-				t.Errorf("recorded, it exits with %d instead of %d, prints\n%s\ninstead of\n%s\nand on standard error\n%s\ninstead of\n%s",
-					traced.code, plain.code, traced.stdout, plain.stdout, traced.stderr, plain.stderr)
-			}
-			for name, want := range plain.outputs {
-				if traced.outputs[name] != want {
-					t.Errorf("recorded, it writes another %s", name)
+	for i, p := range real.Selected() {
+		recorders := []string{"auto"}
+		if i == 0 {
+			recorders = append(recorders, "breakpoint")
+		}
+		for _, recorder := range recorders {
+			t.Run(p.Name+"/"+recorder, func(t *testing.T) {
+				program := real.Install(t, p)
+				plain := runReal(t, p, program, p.Args...)
+				if plain.code != 0 {
+					t.Fatalf("%s itself fails: %d\n%s", p.Name, plain.code, plain.stderr)
 				}
-			}
-			tree := mustRun(t, self, "tree", "--dir", store)
-			if !strings.HasPrefix(tree, "main.main ") {
-				t.Errorf("the tree does not begin with main.main:\n%.300s", tree)
-			}
-			checkPrompt(t, mustRun(t, self, "prompt", "--dir", store, "--json", "--context-window=100000000", "what does it do?"))
-		})
+				dir := t.TempDir()
+				start := time.Now()
+				traced := runReal(t, p, self, append([]string{"run", "--quiet", "--recorder", recorder, "--dir", dir, "--", program}, p.Args...)...)
+				t.Logf("recorded in %s", time.Since(start).Round(10*time.Millisecond))
+				if traced.code != plain.code || traced.stdout != plain.stdout || traced.stderr != plain.stderr {
+					t.Errorf("recorded, it exits with %d instead of %d, prints\n%s\ninstead of\n%s\nand on standard error\n%s\ninstead of\n%s",
+						traced.code, plain.code, traced.stdout, plain.stdout, traced.stderr, plain.stderr)
+				}
+				for name, want := range plain.outputs {
+					if traced.outputs[name] != want {
+						t.Errorf("recorded, it writes another %s", name)
+					}
+				}
+				checkRecorder(t, dir, recorder)
+				tree := mustRun(t, self, "tree", "--dir", dir)
+				if !strings.HasPrefix(tree, "main.main ") {
+					t.Errorf("the tree does not begin with main.main:\n%.300s", tree)
+				}
+				checkPrompt(t, mustRun(t, self, "prompt", "--dir", dir, "--json", "--context-window=100000000", "what does it do?"))
+			})
+		}
+	}
+}
+
+// checkRecorder verifies that the trace was made by the recorder that was asked
+// for, or by the fast one where it works and nothing was asked for.
+func checkRecorder(t *testing.T, dir, want string) {
+	t.Helper()
+	tr, _, err := store.Open(dir).Load("@last")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want == "auto" && runtime.GOARCH == "amd64" {
+		want = "probe"
+	}
+	if want != "auto" && tr.Recorder != want {
+		t.Errorf("recorded by %s, want %s", tr.Recorder, want)
 	}
 }
 
