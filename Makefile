@@ -1,12 +1,16 @@
 # make            build ./tracerag
 # make demo       the main job on fixtures/tablecat: record, tree, size of the prompt
 # make test       all tests
+SHELL       := bash
 GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME    ?= 10s
+ROUNDS      ?= 5
+SOAK        ?= 100
+REAL        ?= all
 
-.PHONY: build install demo test check race vuln fuzz e2e bench tables recorder clean
+.PHONY: build install demo test check race vuln fuzz e2e soak bench microbench tables recorder clean
 
 build:
 	$(GO) build -o tracerag ./cmd/tracerag
@@ -59,9 +63,26 @@ fuzz:
 # all programs of fixtures/real, not only the small ones: installing them takes minutes
 e2e:
 	TRACERAG_REAL=all $(GO) test -count=1 -timeout 30m -run TestReal -v ./cmd/tracerag
+	TRACERAG_REAL=all $(GO) test -count=1 -timeout 30m -run 'TestCovered|TestCallers' -v ./bench
 
+# Real programs, recorded $(SOAK) times each, must do what they do alone; and twice
+# as often must a program that counts its calls have them all in its trace.
+# make soak SOAK=3 REAL=small takes half a minute. (Without a package's name go test
+# leaves the terminal to the test, which shows there how far it is.)
+soak:
+	cd bench && TRACERAG_REAL=$(REAL) TRACERAG_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -run TestSoak -v
+	cd bench && TRACERAG_SOAK=$$((2 * $(SOAK))) $(GO) test -count=1 -timeout 0 -run TestCounters
+
+# What calls and whole runs cost, in tables with the bars (see go doc ./bench).
+# The first run installs programs, which takes minutes; the others take about ten.
+# make bench BENCH=Call takes one table, ROUNDS=10 measures for longer.
+BENCH ?= .
 bench:
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+	@set -o pipefail; $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime=1x -timeout 0 ./bench -rounds $(ROUNDS) | $(GO) run ./bench/table
+
+# the benchmarks of each package
+microbench:
+	$(GO) test -run '^$$' -bench . -benchmem $$($(GO) list ./... | grep -v /bench$$)
 
 # tables 8 and 9 of the paper, for its four prompts on fixtures/tablecat
 tables: build app

@@ -72,14 +72,13 @@ func create(t testing.TB, dir, name string, write func(w *bufio.Writer)) {
 	}
 }
 
-// largeGojq filters an array of 50 MB.
-func largeGojq(t testing.TB) run {
+// largeGojq filters an array of so many bytes.
+func largeGojq(t testing.TB, size int) run {
 	t.Helper()
 	path := real.Install(t, program(t, "gojq"))
 	dir := t.TempDir()
 	r := random()
 	create(t, dir, "data.json", func(w *bufio.Writer) {
-		const size = 50e6
 		n, _ := w.WriteString("[")
 		for i := 0; n < size; i++ {
 			if i > 0 {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -49,4 +50,14 @@ func peak() int64 {
 		}
 	}
 	return 0
+}
+
+// cpuOfChildren is the time that the processes took on all processors that this
+// one has waited for.
+func cpuOfChildren() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

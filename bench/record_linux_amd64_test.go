@@ -42,6 +42,7 @@ type report struct {
 	Find    time.Duration // reading the program's tables
 	Start   time.Duration // planning, starting, patching
 	Run     time.Duration // the program itself
+	CPU     time.Duration // that it took of all processors
 	Convert time.Duration // from the shared memory to a trace
 	Save    time.Duration
 	Shared  int64  // bytes of shared memory that the tree took
@@ -97,6 +98,7 @@ func recordJob(text string) (int, error) {
 		return 0, err
 	}
 	lap(&r.Convert)
+	r.CPU = cpuOfChildren()
 	r.Run = tr.Duration
 	r.Convert -= r.Run
 	if memory != nil {
@@ -139,7 +141,7 @@ func (r run) command(args ...string) *exec.Cmd {
 type output struct {
 	stdout, stderr string
 	code           int
-	wall           time.Duration
+	wall, cpu      time.Duration
 }
 
 // patience is how long anything here may take before it counts as hanging.
@@ -161,6 +163,7 @@ func finish(t testing.TB, cmd *exec.Cmd) output {
 	err := cmd.Wait()
 	o := output{wall: time.Since(start), code: cmd.ProcessState.ExitCode()}
 	o.stdout, o.stderr = stdout.String(), stderr.String()
+	o.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if !timer.Stop() {
 		t.Fatalf("%q hangs\n%s", cmd.Args, o.stderr)
 	}

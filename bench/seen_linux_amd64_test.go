@@ -11,6 +11,7 @@ import (
 
 	"tracerag/fixtures/real"
 	"tracerag/trace"
+	"tracerag/trace/binary"
 )
 
 var functions = flag.Int("functions", 0, "list `N` functions: the busiest ones, or those whose calls are not seen, or seen too often")
@@ -24,44 +25,81 @@ var noInlining = []string{"-gcflags=all=-l", "-gcflags=std="}
 // as there are of each function; what is more than that is overcounted.
 //
 // Both run on one processor without garbage collection, so that pools and
-// schedules make little difference; noise is what remains between two runs of the
+// schedules make little difference. No-code is the share of calls that left no
+// instruction in the program, for any recorder to see, and seen-of-code the share
+// seen of the others; noise is what remains between two runs of the
 // build without inlining, measured in the same way.
 func BenchmarkSeen(b *testing.B) {
-	for _, p := range real.Programs {
-		if p.Name != "gojq" && p.Name != "esbuild" && p.Name != "hugo" {
-			continue
-		}
-		b.Run(p.Name, func(b *testing.B) {
-			count := func(path string, j job) map[position]calls {
-				r := run{args: append([]string{path}, p.Args...), dir: p.Dir(b), stdin: p.Stdin, env: []string{"GOMAXPROCS=1", "GOGC=off"}}
-				j.Recorder = "probe"
-				rep, _ := r.recorded(b, j, false)
+	for _, p := range []struct {
+		name, program string
+		make          func(testing.TB) run
+	}{
+		{"gojq", "gojq", nil},
+		{"gojq-1MB", "gojq", func(t testing.TB) run { return largeGojq(t, 1e6) }},
+		{"esbuild", "esbuild", nil},
+		{"hugo", "hugo", nil},
+	} {
+		b.Run(p.name, func(b *testing.B) {
+			prog := program(b, p.program)
+			r := small(b, p.program)
+			if p.make != nil {
+				r = p.make(b)
+			}
+			r.env = []string{"GOMAXPROCS=1", "GOGC=off"}
+			plain, whole := real.Install(b, prog), real.Install(b, prog, noInlining...)
+			count := func(path string, noInlined bool) map[position]calls {
+				r := r
+				r.args = append([]string{path}, r.args[1:]...)
+				rep, _ := r.recorded(b, job{Recorder: "probe", NoInlined: noInlined}, false)
 				return byPosition(readTrace(b, rep.Path))
 			}
-			plain := real.Install(b, p)
-			whole := count(real.Install(b, p, noInlining...), job{})
-			again := count(real.Install(b, p, noInlining...), job{})
-			as := count(plain, job{})
-			without := count(plain, job{NoInlined: true})
-			all := total(whole)
-			seen, over, never := compare(whole, as)
-			seenWithout, _, neverWithout := compare(whole, without)
-			same, extra, _ := compare(whole, again)
+			want, again := count(whole, false), count(whole, false)
+			got, without := count(plain, false), count(plain, true)
+			all := total(want)
+			seen, over, never := compare(want, got)
+			seenWithout, _, neverWithout := compare(want, without)
+			same, extra, _ := compare(want, again)
 			percent := func(n int64) float64 { return 100 * float64(n) / float64(all) }
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(float64(all), "calls")
 			b.ReportMetric(percent(seen), "%seen")
 			b.ReportMetric(percent(over), "%over")
+			none := noCode(b, plain, want)
+			b.ReportMetric(percent(none), "%no-code")
+			b.ReportMetric(100*float64(seen)/float64(all-none), "%seen-of-code")
 			b.ReportMetric(percent(seenWithout), "%seen-without-inlined")
-			b.ReportMetric(float64(len(whole)), "functions")
+			b.ReportMetric(float64(len(want)), "functions")
 			b.ReportMetric(float64(never), "never-seen")
 			b.ReportMetric(float64(neverWithout), "never-seen-without-inlined")
 			b.ReportMetric(percent(all-same+extra), "%noise")
-			for _, line := range worst(whole, as, *functions) {
+			for _, line := range worst(want, got, *functions) {
 				b.Log(line)
 			}
 		})
 	}
+}
+
+// noCode is how many of the calls are of functions that have no instruction in the
+// program: they have empty bodies, or are inlined into nothing.
+func noCode(b *testing.B, path string, calls map[position]calls) (n int64) {
+	f, err := binary.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	there := map[position]bool{}
+	for i := range f.Funcs {
+		fn := &f.Funcs[i]
+		there[position{fn.File, fn.StartLine}] = true
+		for _, in := range f.Inlined(fn) {
+			there[position{in.File, in.StartLine}] = true
+		}
+	}
+	for at, c := range calls {
+		if !there[at] {
+			n += c.n
+		}
+	}
+	return n
 }
 
 // position is where a function begins: names differ between the builds, because a

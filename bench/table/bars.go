@@ -15,13 +15,13 @@ var layouts = map[string]struct {
 	"Call": {"What a call costs more than alone (fib)",
 		[]string{"min-added-ns/call", "median-added-ns/call", "calls"}},
 	"Run": {"A program's run, everything outside the standard library recorded, inlined calls too",
-		[]string{"alone-ms", "recorded-ms", "ratio", "ratio-of-minima", "Mcalls", "nodes", "shared-MiB", "tracerag-MiB"}},
+		[]string{"alone-ms", "recorded-ms", "ratio", "ratio-of-minima", "cpu-ratio", "Mcalls", "nodes", "shared-MiB", "tracerag-MiB"}},
 	"Whole": {"tracerag run as a whole, beyond the program's own run",
 		[]string{"alone-ms", "added-cold-ms", "added-warm-ms", "over-alone-ms", "prompt-ms"}},
 	"Stages": {"Where the time of a recording goes",
 		[]string{"find-ms", "setup-cold-ms", "setup-warm-ms", "run-ms", "convert-ms", "save-ms"}},
 	"Seen": {"Source-level calls seen in a program as it is, of those made by a build without inlining",
-		[]string{"calls", "%seen", "%no-code", "%over", "%noise", "%seen-without-inlined", "functions", "never-seen", "never-seen-without-inlined"}},
+		[]string{"calls", "%seen", "%no-code", "%seen-of-code", "%over", "%noise", "%seen-without-inlined", "functions", "never-seen", "never-seen-without-inlined"}},
 }
 
 // A bar is what a figure has to be: at most a value, or at least.
