@@ -166,10 +166,12 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 // reports whether it could.
 func (l *Layout) Shrink() bool {
 	switch {
-	case l.Arena > 16<<20:
+	case l.Arena > 64<<20:
 		l.Arena /= 4
 	case l.Rows > 16:
 		l.Rows /= 4
+	case l.Arena > 16<<20:
+		l.Arena /= 4
 	case l.Slots > minSlots:
 		l.Slots /= 2
 		l.MaxNodes = l.Slots / 8 * 7

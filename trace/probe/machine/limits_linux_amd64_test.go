@@ -183,7 +183,7 @@ func TestNoRoomForStacks(t *testing.T) {
 	l.Arena = 16 << 10
 	tg, th := newTarget(t, l), newThread(t)
 	th.on(processor(t, 0))
-	const depth = 10_000
+	const depth = 300_000 // of which each must not look at all others
 	g := newGoroutine(t, depth*16+4096)
 	g.start(1, textAt)
 	for range depth {

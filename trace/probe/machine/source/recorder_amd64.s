@@ -72,6 +72,7 @@
 #define T_P       32 // the P that it ran on at its last call
 #define T_ROW     40 // and that P's counters
 #define T_G       48 // the g whose state it is, for whoever takes the recorder away again
+#define T_FULL    56 // the shadow stack's end, once it could not grow
 #define T_HEADER  64
 #define T_SIZE    256 // at the beginning
 #define E_DEPTH   0 // of SP in the recorder, from stack.hi: negative
@@ -224,6 +225,11 @@ walk:
 	JE   direct
 	PUSHBX
 	PUSHSI
+	// Where there was no room for more entries there are calls without one, any
+	// number of them. Each of them would go through all those before it.
+	LEAQ ENTRY(AX), BX
+	CMPQ BX, T_FULL(R12)
+	JEQ  lost
 	MOVQ BP, BX
 	XORL SI, SI
 frame:
@@ -438,6 +444,8 @@ room:
 nogrow:
 	LOCK
 	INCQ H_DROPPED(R15)
+	MOVQ T_LIMIT(R12), DX
+	MOVQ DX, T_FULL(R12)
 	POPR15
 	POPBX
 	POPSI
@@ -564,6 +572,9 @@ hostwalk:
 	JE   hosted
 	PUSHBX
 	PUSHSI
+	LEAQ ENTRY(AX), BX
+	CMPQ BX, T_FULL(R12)
+	JEQ  hostreached
 	MOVQ BP, BX
 	XORL SI, SI
 hostframe:
