@@ -163,7 +163,7 @@ func (a *app) runWindows(ctx context.Context, s *store.Store, args []string, r *
 	}
 	// Servers read nothing. So a terminal's input is for us.
 	tgt.NoInput = terminal(a.stdin)
-	live, err := probe.Start(ctx, tgt, r.probeOptions(a))
+	live, err := probe.Start(ctx, tgt, r.probeOptions())
 	if err != nil {
 		a.fail(fmt.Errorf("windows need the probe, which does not take %s: %w", args[0], err))
 		return exitRunCannot
@@ -200,7 +200,7 @@ func (a *app) attach(ctx context.Context, s *store.Store, pid int, r *runFlags) 
 	if err != nil {
 		return err
 	}
-	live, err := probe.Attach(ctx, tgt, pid, r.probeOptions(a))
+	live, err := probe.Attach(ctx, tgt, pid, r.probeOptions())
 	if err != nil {
 		return err
 	}

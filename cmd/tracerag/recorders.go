@@ -53,7 +53,7 @@ func (r *recorderFlags) check() error {
 // recordOne records one run of the target by the recorder that was chosen.
 func (a *app) recordOne(ctx context.Context, tgt *target.Target, r *runFlags) (*trace.Trace, error) {
 	if r.recorder.name != "breakpoint" {
-		tr, err := probe.Record(ctx, tgt, r.probeOptions(a))
+		tr, err := probe.Record(ctx, tgt, r.probeOptions())
 		var unsuitable *probe.Unsuitable
 		if !errors.As(err, &unsuitable) || r.recorder.name == "probe" {
 			return tr, err
@@ -72,8 +72,8 @@ func (a *app) recordOne(ctx context.Context, tgt *target.Target, r *runFlags) (*
 }
 
 // probeOptions are those of a recording by the probe.
-func (r *runFlags) probeOptions(a *app) probe.Options {
-	return probe.Options{NoInlined: r.recorder.noInlined, Memory: uint64(r.recorder.memory), CacheDir: planCache(), Warn: a.note}
+func (r *runFlags) probeOptions() probe.Options {
+	return probe.Options{NoInlined: r.recorder.noInlined, Memory: uint64(r.recorder.memory), CacheDir: planCache()}
 }
 
 // planCache is the directory where the probe keeps what it planned for a

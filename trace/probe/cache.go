@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"tracerag/trace/probe/patch"
@@ -30,6 +31,7 @@ func planFile(t *target.Target, o Options) string {
 		packages[f.Funcs[i].Package] = true
 	}
 	h := sha256.New()
+	fmt.Fprintf(h, "%s\n", planner())
 	fmt.Fprintf(h, "%q %q %d %x inlined=%t\n", f.BuildID, f.GoVersion, len(f.Funcs), f.TextStart, !o.NoInlined)
 	var names []string
 	for pkg := range packages {
@@ -43,6 +45,19 @@ func planFile(t *target.Target, o Options) string {
 	}
 	return filepath.Join(o.CacheDir, hex.EncodeToString(h.Sum(nil)[:16])+".plan")
 }
+
+// planner tells this build of ours from others, which may plan otherwise.
+var planner = sync.OnceValue(func() string {
+	exe, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(exe)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+})
 
 // loadPlan returns the plan in a file, nil if there is none that can be used.
 func loadPlan(path string) *patch.Plan {

@@ -2,9 +2,8 @@ package probe
 
 // Options of a recording.
 type Options struct {
-	NoInlined bool                             // leave inlined calls alone
-	Memory    uint64                           // bytes for the tree; 0: by the size of the program
-	CacheDir  string                           // where plans are kept; empty: nowhere
-	Started   func(pid int)                    // called when the program is about to run; may be nil
-	Warn      func(format string, args ...any) // something the user should know; may be nil
+	NoInlined bool          // leave inlined calls alone
+	Memory    uint64        // bytes for the tree; 0: by the size of the program
+	CacheDir  string        // where plans are kept; empty: nowhere
+	Started   func(pid int) // called when the program is about to run; may be nil
 }

@@ -2,9 +2,7 @@ package probe
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +18,6 @@ func TestMain(m *testing.M) {
 	recordtest.Main(m, func(ctx context.Context, t *target.Target, j recordtest.Job) (*trace.Trace, error) {
 		return Record(ctx, t, Options{
 			NoInlined: j.NoInlined, Memory: j.Memory,
-			Warn: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "warning: "+format+"\n", args...) },
 		})
 	})
 }
