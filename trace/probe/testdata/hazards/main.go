@@ -8,10 +8,9 @@
 //	storm       signals without end, while it calls
 //	profiled    a CPU profile and an execution trace of itself, while it calls
 //	mapped      memory of its own, wherever it can get it near its code
-//	locked      all its memory locked
 //	chain       programs that start programs, four deep, each itself
 //	nils        nil pointers dereferenced in functions of all kinds, and recovered
-//	crash KIND  ends by a panic or a fault, see crashes
+//	crash KIND  ends by a panic, a fault or a signal, see crashes
 //	overflow    a recursion without end
 //	plain       calls, and nothing else
 //
@@ -61,8 +60,6 @@ func do(what string, args []string) error {
 		return profiled()
 	case "mapped":
 		return mapped()
-	case "locked":
-		return locked()
 	case "chain":
 		return chain(args)
 	case "nils":
@@ -189,7 +186,10 @@ func mapped() error {
 	var all []uintptr
 	for _, flags := range []uintptr{0, 0x100000} { // MAP_FIXED_NOREPLACE
 		for d := -64; d <= 64; d++ {
-			hint := text + uintptr(d<<20)
+			hint := text + uintptr(d)<<20
+			if hint < 1<<20 || hint > 1<<47 {
+				continue
+			}
 			addr, _, e := syscall.RawSyscall6(syscall.SYS_MMAP, hint, size, syscall.PROT_READ|syscall.PROT_WRITE,
 				syscall.MAP_PRIVATE|syscall.MAP_ANON|flags, ^uintptr(0), 0)
 			if e == 0 {
@@ -211,15 +211,6 @@ func mapped() error {
 		step()
 	}
 	total.Store(int64(min(len(all), 100))) // how many hints are taken is the kernel's business
-	return nil
-}
-
-func locked() error {
-	const current, future = 1, 2
-	if err := syscall.Mlockall(current | future); err != nil {
-		return err
-	}
-	steps(1000)
 	return nil
 }
 
