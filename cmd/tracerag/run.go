@@ -163,6 +163,10 @@ func (a *app) tryTemplate(p *promptFlags) error {
 	return err
 }
 
+// interruptDelay is how long a signal that has been sent to us may take to be
+// noticed, on a busy machine.
+const interruptDelay = 200 * time.Millisecond
+
 var errInterrupted = errors.New("interrupted in the run of the baseline: the program was not started")
 
 // recordCode is the exit code for a run of the program that was not made.
@@ -272,6 +276,14 @@ func (a *app) baseline(ctx context.Context, s *store.Store, tgt *target.Target, 
 	// Whoever interrupts this run does not want the program to be started after it.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	tr, err := a.recordOne(ctx, &base, r)
+	if err == nil && tr.Exit != (trace.Exit{}) {
+		// The interrupt key is the program's, too. It may have ended before our
+		// own signal has come through to ctx.
+		select {
+		case <-ctx.Done():
+		case <-time.After(interruptDelay):
+		}
+	}
 	interrupted := ctx.Err() != nil
 	stop()
 	switch {
