@@ -30,7 +30,6 @@ type windows struct {
 	from     *probe.Snapshot // when the open window was opened; nil: none is
 	name     string
 	saved    int
-	whole    bool // no window is open, but what ran until now is to be saved at the end
 }
 
 // obey does what came from another terminal.
