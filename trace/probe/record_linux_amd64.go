@@ -181,7 +181,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 		return nil, err
 	}
 	stubs, patches, err := p.plan.Emit(base+stubsAt, slide, patch.Entries{
-		Enter: base + uint64(code.Enter), Go: base + uint64(code.Enter), Block: base + uint64(code.Block),
+		Enter: base + uint64(code.Enter), Go: base + uint64(code.Enter), Leaf: base + uint64(code.Leaf), Block: base + uint64(code.Block),
 	})
 	if err != nil {
 		return nil, err

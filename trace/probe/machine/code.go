@@ -30,6 +30,7 @@ type Runtime struct {
 type Code struct {
 	Bytes []byte
 	Enter uint32 // offset of the entry for functions
+	Leaf  uint32 // offset of the entry for functions that call nothing and have no blocks
 	Block uint32 // offset of the entry for blocks of inlined bodies
 }
 
@@ -45,6 +46,7 @@ const (
 	holes32   = 0x7e57_0000
 	holes64   = 0x7e57_0000_7e57_0000
 	blockMark = holes64 + 8
+	leafMark  = holes64 + 10
 )
 
 // Assemble fills the recorder's holes: for a target whose runtime has this
@@ -73,11 +75,16 @@ func Assemble(r Runtime, l Layout) (Code, error) {
 		{holes64 + 7, 8, l.Base + overflowOff},
 	}
 	c := Code{Bytes: bytes.Clone(recorder)}
-	at := bytes.Index(c.Bytes, le.AppendUint64(nil, blockMark))
-	if at < 0 {
-		return Code{}, fmt.Errorf("the recorder's code is damaged: no entry for blocks")
+	for _, e := range []struct {
+		mark uint64
+		to   *uint32
+	}{{blockMark, &c.Block}, {leafMark, &c.Leaf}} {
+		at := bytes.Index(c.Bytes, le.AppendUint64(nil, e.mark))
+		if at < 0 {
+			return Code{}, fmt.Errorf("the recorder's code is damaged: it has no entry %#x", e.mark)
+		}
+		*e.to = uint32(at + 8)
 	}
-	c.Block = uint32(at + 8)
 	// 64-bit marks hold 32-bit ones, so they are first.
 	for i := len(holes) - 1; i >= 0; i-- {
 		h := holes[i]

@@ -27,6 +27,7 @@ type target struct {
 	layout Layout
 	mem    []byte
 	enter  uintptr
+	leaf   uintptr
 	block  uintptr
 }
 
@@ -48,7 +49,7 @@ func newTarget(t testing.TB, l Layout) *target {
 		t.Skip("memory cannot be made executable here:", err)
 	}
 	at := uintptr(addressOf(code))
-	return &target{layout: l, mem: mem, enter: at + uintptr(c.Enter), block: at + uintptr(c.Block)}
+	return &target{layout: l, mem: mem, enter: at + uintptr(c.Enter), leaf: at + uintptr(c.Leaf), block: at + uintptr(c.Block)}
 }
 
 // tree reads what was recorded.

@@ -119,7 +119,11 @@ func (s *simulation) step(op, arg byte) {
 			s.inside(s.tg.block, uint32(fn), 0)
 		}
 	case 12:
-		if fn := g.top(); fn >= 0 && program[fn].hooked && program[fn].calls {
+		switch fn := g.top(); {
+		case fn < 0 || !program[fn].calls:
+		case arg%2 == 1:
+			s.leaf(uint32(arg%8), textAt+0x9000+uint64(fn)*64+uint64(arg%8)*8)
+		case program[fn].hooked:
 			s.goStatement(uint32(fn))
 		}
 	case 13: // a panic, recovered by a function further up
@@ -257,6 +261,17 @@ func (s *simulation) goStatement(hook uint32) {
 	g.store(g.sp, ret)
 	s.count(Node{Parent: g.frames[len(g.frames)-1].target, Hook: hook, Site: uint32(ret - textAt)})
 	s.tg.enterFrom(s.t, s.th, g.goroutine, hook)
+	g.sp += 8
+}
+
+// leaf calls a function that calls nothing and returns.
+func (s *simulation) leaf(hook uint32, ret uint64) {
+	g := s.cur
+	g.sp -= 8
+	g.store(g.sp, ret)
+	parent, site, via := s.caller(ret)
+	s.count(Node{Parent: parent, Hook: hook + 300, Site: site, Via: via})
+	s.tg.call(s.t, s.tg.leaf, s.th, g.goroutine, g.sp, hook+300)
 	g.sp += 8
 }
 

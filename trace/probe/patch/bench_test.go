@@ -59,7 +59,7 @@ func BenchmarkEmit(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, _, err := p.Emit(0x10000000, 0, Entries{0x10000000, 0x10000100, 0x10000200}); err != nil {
+		if _, _, err := p.Emit(0x10000000, 0, Entries{Enter: 0x10000000, Go: 0x10000100, Block: 0x10000200, Leaf: 0x10000300}); err != nil {
 			b.Fatal(err)
 		}
 	}

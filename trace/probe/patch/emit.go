@@ -12,6 +12,9 @@ type Entries struct {
 	Enter uint64 // of Check, Frame, Leaf and CallSites
 	Go    uint64
 	Block uint64
+	// Leaf is that of a Leaf whose function has no Block: such a function calls
+	// nothing, so no caller need ever be looked for there. 0: Enter.
+	Leaf uint64
 }
 
 // Patch is bytes to be written over the program's code.
@@ -29,7 +32,12 @@ const Inside = 1 << 30
 // loaded from its link-time addresses. It fails when something is too far away
 // for a jump: code, stubs and recorder must lie within 2 GiB.
 func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patch, err error) {
-	em := &emitter{base: base, slide: slide, at: make([]uint64, len(p.Hooks)), led: map[uint64]uint64{}}
+	em := &emitter{base: base, slide: slide, at: make([]uint64, len(p.Hooks)), led: map[uint64]uint64{}, hosts: map[int]bool{}}
+	for i := range p.Hooks {
+		if h := &p.Hooks[i]; h.Kind == Block {
+			em.hosts[h.Func] = true
+		}
+	}
 	em.out = make([]byte, 0, 64*len(p.Hooks))
 	// The stubs that others lead to come first.
 	for i := range p.Hooks {
@@ -71,6 +79,7 @@ type emitter struct {
 	base, slide uint64
 	out         []byte
 	at          []uint64          // the stubs' addresses, by hook
+	hosts       map[int]bool      // functions that have blocks
 	led         map[uint64]uint64 // from a function's entry to the stub through which its calls are led
 	patches     []Patch
 	err         error
@@ -131,6 +140,8 @@ func (em *emitter) stub(i int, h *Hook, e Entries) {
 		em.bytes(0x41, 0x54, 0x41, 0x55, 0x41, 0x57) // push r12, r13, r15
 		call(id|Inside, e.Block)
 		em.bytes(0x41, 0x5f, 0x41, 0x5d, 0x41, 0x5c) // pop r15, r13, r12
+	} else if h.Kind == Leaf && e.Leaf != 0 && !em.hosts[h.Func] {
+		call(id, e.Leaf)
 	} else {
 		call(id, e.Enter)
 	}

@@ -74,7 +74,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		stubs, patches, err := p.Emit(0x10000000, 0, Entries{0x10000000, 0x10000100, 0x10000200})
+		stubs, patches, err := p.Emit(0x10000000, 0, Entries{Enter: 0x10000000, Go: 0x10000100, Block: 0x10000200, Leaf: 0x10000300})
 		if err == nil && len(p.Hooks) > 0 && (len(stubs) == 0 || len(patches) == 0) {
 			t.Error("hooks without stubs or patches")
 		}
