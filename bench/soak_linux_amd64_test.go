@@ -17,6 +17,7 @@ import (
 
 	"tracerag/fixtures/real"
 	"tracerag/trace"
+	"tracerag/trace/store"
 )
 
 // soaked is a program that TestSoak runs again and again, always in the same
@@ -106,21 +107,21 @@ func TestSoak(t *testing.T) {
 			start, failed := time.Now(), 0
 			for round := range n {
 				progress("%s: run %d of %d; program %d of %d", p.name, round+1, n, i+1, len(programs))
-				store := t.TempDir()
-				got := p.observe(t, dir, p.command([]string{self, "run", "--recorder=probe", "--quiet", "--dir", store, "--"}))
+				traces := t.TempDir()
+				got := p.observe(t, dir, p.command([]string{self, "run", "--recorder=probe", "--quiet", "--dir", traces, "--"}))
 				problem := got.difference(want)
 				if problem != "" {
 					problem += " differs from the run without a recorder"
-				} else if err := sane(t, store); err != nil {
+				} else if err := sane(traces); err != nil {
 					problem = err.Error()
 				}
 				if problem != "" {
-					t.Errorf("run %d: %s; see %s", round+1, problem, keep(t, p.name, want, got, store))
+					t.Errorf("run %d: %s; see %s", round+1, problem, keep(t, p.name, want, got, traces))
 					if failed++; failed == 3 {
 						t.Fatal("given up")
 					}
 				}
-				os.RemoveAll(store)
+				os.RemoveAll(traces)
 			}
 			progress("")
 			t.Logf("%d runs in %s, %d failed", n, time.Since(start).Round(time.Second), failed)
@@ -191,9 +192,14 @@ func (o observed) difference(want observed) string {
 }
 
 // sane reads the newest trace, and says what in it can not be true.
-func sane(t *testing.T, store string) error {
-	t.Helper()
-	tr := readTrace(t, newest(t, store))
+func sane(dir string) error {
+	tr, _, err := store.Open(dir).Load("@last")
+	if err == nil {
+		err = tr.Check()
+	}
+	if err != nil {
+		return err
+	}
 	main := 0
 	for i, n := range tr.Nodes {
 		if n.Root == trace.RootMain {
@@ -218,7 +224,7 @@ func sane(t *testing.T, store string) error {
 }
 
 // keep saves what a failure can be understood by, and returns where.
-func keep(t *testing.T, name string, want, got observed, store string) string {
+func keep(t *testing.T, name string, want, got observed, traces string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tracerag-soak-"+name+"-")
 	if err != nil {
@@ -241,7 +247,7 @@ func keep(t *testing.T, name string, want, got observed, store string) string {
 			}
 		}
 	}
-	if err := os.CopyFS(filepath.Join(dir, "traces"), os.DirFS(store)); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "traces"), os.DirFS(traces)); err != nil {
 		t.Error(err)
 	}
 	return dir
