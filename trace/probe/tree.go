@@ -27,6 +27,7 @@ type converter struct {
 	ids     map[string]trace.FuncID
 	frames  map[uint64][]frame // by call site
 	inlined map[int][]binary.InlinedCall
+	folded  map[uint32][]int // calls of functions that were on the path already, by the node that has theirs
 
 	approximate map[trace.NodeID]bool
 	goroutines  map[trace.NodeID]uint32   // roots, by the site of their go statement
@@ -108,11 +109,11 @@ func (c *converter) add(i int, n *machine.Node) {
 		}
 		c.begin(h, p, int64(n.Calls))
 	case patch.Go:
-		if cur := c.caller(n, p); cur.root == nil {
+		if cur := c.caller(i); cur.root == nil {
 			c.creators[n.Site] = append(c.creators[n.Site], cur.node)
 		}
 	default:
-		c.places[i] = c.call(h, n, p)
+		c.places[i] = c.call(h, i)
 		c.begin(h, &c.places[i], int64(n.Calls))
 	}
 }
@@ -142,9 +143,9 @@ func (c *converter) root(n *machine.Node) place {
 }
 
 // call places a call of a function.
-func (c *converter) call(h *patch.Hook, n *machine.Node, p *place) place {
+func (c *converter) call(h *patch.Hook, i int) place {
 	fn := &c.bin.Funcs[h.Func]
-	cur := c.caller(n, p)
+	n, cur := &c.nodes[i], c.caller(i)
 	cur.fn = h.Func
 	switch {
 	case c.kind(fn.Name, fn.Package, fn.Wrapper) == hidden:
@@ -185,9 +186,16 @@ func (c *converter) enter(cur *place, f trace.Frame, calls int64) {
 	cur.hidden, cur.via, cur.line = false, false, 0
 }
 
-// caller returns where a call made at n's site by the node at p belongs: inside
-// the inlined calls that the site is in. Its line and via are those of the call.
-func (c *converter) caller(n *machine.Node, p *place) place {
+// caller returns where a call belongs: below its parent, inside the inlined calls
+// that its site is in. Its line and via are those of the call.
+func (c *converter) caller(i int) place {
+	if h := c.replaced(i); h != 0 {
+		cur := c.caller(h)
+		cur.via = true
+		return cur
+	}
+	n := &c.nodes[i]
+	p := &c.places[n.Parent]
 	cur := *p
 	cur.via = p.hidden && p.via
 	if cur.fn < 0 { // the goroutine's root: the return address is in who called
@@ -219,6 +227,50 @@ func (c *converter) caller(n *machine.Node, p *place) place {
 	}
 	cur.via = cur.via || via
 	return cur
+}
+
+// replaced tells if it was not its parent that made call i but a function without
+// a hook which stood in the parent's place, and then returns the parent, else 0.
+// Whoever called the one had called the other, by the same instruction. To the
+// recorder they look alike, for the return address and the place of the frame are
+// the same:
+//
+//	for _, f := range []func(func(rune) rune, string) string{ours, strings.Map} {
+//		f(upper, s) // strings.Map calls upper, where ours had its frame before
+//	}
+//
+// But the site shows it: it is in the function whose frame is there.
+func (c *converter) replaced(i int) int {
+	n := &c.nodes[i]
+	p := &c.places[n.Parent]
+	if n.Site == 0 || p.fn < 0 {
+		return 0
+	}
+	entry := c.bin.Funcs[p.fn].Entry
+	// Assembly may do without a frame, and so may code that checks no stack.
+	fn := c.at(n.Site)
+	if fn == nil || fn.Entry == entry || fn.Asm || c.bin.StackDepth(c.bin.TextStart+uint64(n.Site)-1) == 0 {
+		return 0
+	}
+	if fn.Name == "runtime.sigpanic" {
+		return 0 // put there by the runtime, where a function without a frame met nil
+	}
+	// A recursive function has several nodes whose calls are in one place. It was
+	// called here by an instruction that may call others, too.
+	if c.folded == nil {
+		c.folded = map[uint32][]int{}
+		for k := range c.nodes {
+			if t := c.nodes[k].Target; t != uint32(k) {
+				c.folded[t] = append(c.folded[t], k)
+			}
+		}
+	}
+	for _, k := range append([]int{int(n.Parent)}, c.folded[n.Parent]...) {
+		if h := &c.nodes[k]; k < i && (h.Via || h.Site == 0 || c.code.callee(c.bin.TextStart+uint64(h.Site)) != entry) {
+			return k
+		}
+	}
+	return int(n.Parent)
 }
 
 // begin counts the inlined calls that begin at a hook of the function at p.

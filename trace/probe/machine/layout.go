@@ -20,6 +20,8 @@ const (
 	overflowOff = 64 // a slot that stands for all nodes that had no room
 	headerSize  = 4096
 
+	unknownSite = 1
+
 	slotSize = 32
 	nodeSize = 16
 )
@@ -137,7 +139,10 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 	for i := range t.Nodes {
 		r := b[i*nodeSize:]
 		hook, site := le.Uint32(r[4:]), le.Uint32(r[8:])
-		if site != 0 {
+		switch site {
+		case 0, unknownSite:
+			site = 0
+		default:
 			site -= uint32(text) // the recorder keeps the low half of the address
 		}
 		t.Nodes[i] = Node{Parent: le.Uint32(r), Hook: hook &^ via, Site: site, Via: hook&Root == 0 && hook&via != 0, Target: le.Uint32(r[12:])}

@@ -86,6 +86,7 @@
 
 #define UNPUSHED  $30 // bit of a hook's number: no hooked function is called below it
 #define ROOTBIT   $0x80000000
+#define UNKNOWN   $1         // a call site that is not known; 0 would be one that is not yet written
 #define VIABIT    0x20000000 // bit of a hook's number: functions that are not hooked stand between
 #define MAXPROBES $512
 
@@ -261,7 +262,7 @@ lost:
 	// The chain left the stack, as in a callback from C: below this entry.
 	POPSI
 	POPBX
-	MOVQ RETURN(SP), DX
+	MOVL UNKNOWN, DX
 	ORL  $VIABIT, R13
 	JMP  sited
 
