@@ -26,13 +26,13 @@ func TestCallers(t *testing.T) {
 		{name: "callbacks", how: recordtest.Job{Args: []string{path(t, callbacks)}}},
 		{name: "tablecat csv", how: recordtest.Job{Args: []string{fixtures.Build(t, "tablecat"), "--csv", filepath.Join(tablecat, "data.csv")}}},
 		{name: "tablecat md", how: recordtest.Job{Args: []string{fixtures.Build(t, "tablecat"), "--md", filepath.Join(tablecat, "doc.md")}}},
-		{name: "interfaces", how: recordtest.Job{Args: []string{fixtures.Build(t, "interfaces")}}},
-		{name: "panics", how: recordtest.Job{Args: []string{fixtures.Build(t, "panics")}}},
-		{name: "goroutines", how: recordtest.Job{Args: []string{fixtures.Build(t, "goroutines")}}},
 		{name: "counters", how: recordtest.Job{Args: []string{fixtures.Build(t, "counters")}}},
 	}
 	for _, tt := range tests {
 		for _, noInlined := range []bool{true, false} {
+			if noInlined && testing.Short() {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s, inlined %v", tt.name, !noInlined), func(t *testing.T) {
 				// What a sync.Pool holds depends on the collector and on Ps.
 				how := recordtest.Run{Job: tt.how, Env: []string{"GOGC=off", "GOMAXPROCS=1"}}

@@ -87,9 +87,9 @@ func TestHazards(t *testing.T) {
 	}{
 		{program: ownHazards, args: "deep", steps: 1},
 		{program: ownHazards, args: "goroutines", steps: 100_000},
-		{program: ownHazards, args: "storm", steps: 20_000_000},
-		{program: ownHazards, args: "storm", steps: 20_000_000, env: []string{"GOMAXPROCS=16", "GODEBUG=asyncpreemptoff=1"}},
-		{program: ownHazards, args: "profiled", steps: 20_000_000},
+		{program: ownHazards, args: "storm", steps: 4_000_000},
+		{program: ownHazards, args: "storm", steps: 4_000_000, env: []string{"GOMAXPROCS=16", "GODEBUG=asyncpreemptoff=1"}},
+		{program: ownHazards, args: "profiled", steps: 4_000_000},
 		{program: ownHazards, args: "mapped", steps: -1},
 		{program: ownHazards, args: "chain", steps: 1}, // of the first program only
 		{program: ownHazards, args: "nils", steps: 13_000},

@@ -157,7 +157,7 @@ func storm() error {
 			}
 		}
 	})
-	steps(20_000_000)
+	steps(4_000_000)
 	close(stop)
 	wg.Wait()
 	return nil
@@ -171,7 +171,7 @@ func profiled() error {
 	if err := trace.Start(io.Discard); err != nil {
 		return err
 	}
-	steps(20_000_000)
+	steps(4_000_000)
 	runtime.GC()
 	trace.Stop()
 	pprof.StopCPUProfile()
