@@ -52,8 +52,8 @@ const (
 // Assemble fills the recorder's holes: for a target whose runtime has this
 // layout.
 func Assemble(r Runtime, l Layout) (Code, error) {
-	if l.rowBytes() > math.MaxInt32 || l.Slots*slotSize > math.MaxUint32 {
-		return Code{}, fmt.Errorf("the recorder's table cannot have %d slots", l.Slots)
+	if l.Near == 0 || l.rowBytes() > math.MaxInt32 || l.Slots*slotSize > math.MaxUint32 {
+		return Code{}, fmt.Errorf("the recorder's tables cannot have %d and %d slots", l.Near, l.Slots)
 	}
 	holes := []hole{
 		{holes32 + 1, 4, uint64(r.State)},
@@ -62,7 +62,8 @@ func Assemble(r Runtime, l Layout) (Code, error) {
 		{holes32 + 4, 4, uint64(r.M)},
 		{holes32 + 5, 4, uint64(r.P)},
 		{holes32 + 6, 4, uint64(r.ID)},
-		{holes32 + 8, 4, (l.Slots - 1) * slotSize},
+		{holes32 + 7, 4, (l.Slots - 1) * slotSize},
+		{holes32 + 8, 4, (l.Near - 1) * slotSize},
 		{holes32 + 9, 4, l.Rows},
 		{holes32 + 10, 4, l.rowBytes()},
 		{holes32 + 11, 4, l.MaxNodes},
@@ -73,6 +74,7 @@ func Assemble(r Runtime, l Layout) (Code, error) {
 		{holes64 + 5, 8, l.Base + l.countsOff()},
 		{holes64 + 6, 8, l.Base + l.countsOff() + l.Rows*l.rowBytes()},
 		{holes64 + 7, 8, l.Base + overflowOff},
+		{holes64 + 11, 8, l.Base + l.farOff()},
 	}
 	c := Code{Bytes: bytes.Clone(recorder)}
 	for _, e := range []struct {

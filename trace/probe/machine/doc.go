@@ -4,7 +4,9 @@
 // # What lies in the shared memory
 //
 //	header     next free byte of the arena, next node, what was dropped
-//	table      slots of 32 bytes: from (parent, call site, hook) to a node
+//	tables     slots of 32 bytes: from (parent, call site, hook) to a node; a near
+//	           one, which is small enough for the processor's caches, and a far one
+//	           for what finds no room there
 //	nodes      16 bytes each, numbered in the order of their first call
 //	counters   8 bytes a node, a row for each P and one for calls without a P
 //	arena      for each goroutine its state and shadow stack

@@ -32,7 +32,7 @@ type target struct {
 }
 
 // small is a layout that is quickly made.
-var small = Layout{Slots: 1 << 12, MaxNodes: 1 << 12 / 8 * 7, Rows: 4, Arena: 1 << 20}
+var small = Layout{Near: 1 << 6, Slots: 1 << 12, MaxNodes: 1 << 12 / 8 * 7, Rows: 4, Arena: 1 << 20}
 
 func newTarget(t testing.TB, l Layout) *target {
 	t.Helper()
@@ -81,7 +81,7 @@ func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.Sl
 
 // thread is an m and what it runs on: structs outside of Go's heap, where they have
 // an address that stays.
-type thread struct{ g, m, p []byte }
+type thread struct{ m, p []byte }
 
 // processor is a p with this id.
 func processor(t testing.TB, id uint32) []byte {

@@ -36,7 +36,8 @@ const overflowNode = 1
 // in the target.
 type Layout struct {
 	Base     uint64
-	Slots    uint64 // of the table; a power of two
+	Near     uint64 // slots of the table that is looked at first; a power of two
+	Slots    uint64 // of the table for what finds no room in that; a power of two
 	MaxNodes uint64 // nodes have smaller numbers than this
 	Rows     uint64 // of counters that belong to a P; a P with a higher id shares the last row
 	Arena    uint64 // bytes
@@ -60,15 +61,23 @@ func NewLayout(hooks int, memory uint64) Layout {
 		slots = memory / (slotSize + nodeSize + 8)
 		slots = 1 << (bits.Len64(slots) - 1)
 	}
-	l := Layout{Slots: min(max(slots, minSlots), maxSlots), Rows: rows, Arena: 4 << 30}
+	// Few programs call more contexts in a run than they have hooks. The near
+	// table is for those; and 8 MiB of them are its bound.
+	near := uint64(1) << bits.Len64(uint64(hooks)*8)
+	l := Layout{Near: min(max(near, 1<<12), 1<<18), Slots: min(max(slots, minSlots), maxSlots), Rows: rows, Arena: 4 << 30}
 	// Linear probing is quick until the table is nearly full.
 	l.MaxNodes = l.Slots / 8 * 7
 	return l
 }
 
+// nearSpare is slots behind the near table, so that a search in it need not start
+// over at its end: a page of them, more than it looks at.
+const nearSpare = 128
+
 func (l Layout) rowBytes() uint64  { return l.Slots * 8 }
 func (l Layout) tableOff() uint64  { return headerSize }
-func (l Layout) nodesOff() uint64  { return l.tableOff() + l.Slots*slotSize }
+func (l Layout) farOff() uint64    { return l.tableOff() + (l.Near+nearSpare)*slotSize }
+func (l Layout) nodesOff() uint64  { return l.farOff() + l.Slots*slotSize }
 func (l Layout) countsOff() uint64 { return l.nodesOff() + l.Slots*nodeSize }
 func (l Layout) arenaOff() uint64  { return l.countsOff() + (l.Rows+1)*l.rowBytes() }
 

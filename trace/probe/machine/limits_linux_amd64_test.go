@@ -235,9 +235,9 @@ func TestNoRoomForNodes(t *testing.T) {
 		name string
 		l    Layout
 	}{
-		{"numbers", Layout{Slots: 1 << 10, MaxNodes: 100, Rows: 4, Arena: 1 << 20}},
-		{"table", Layout{Slots: 1 << 10, MaxNodes: 1 << 10, Rows: 4, Arena: 1 << 20}},
-		{"usual", Layout{Slots: 1 << 10, MaxNodes: 1 << 10 / 8 * 7, Rows: 4, Arena: 1 << 20}},
+		{"numbers", Layout{Near: 1 << 6, Slots: 1 << 10, MaxNodes: 100, Rows: 4, Arena: 1 << 20}},
+		{"table", Layout{Near: 1 << 6, Slots: 1 << 10, MaxNodes: 1 << 10, Rows: 4, Arena: 1 << 20}},
+		{"usual", Layout{Near: 1 << 6, Slots: 1 << 10, MaxNodes: 1 << 10 / 8 * 7, Rows: 4, Arena: 1 << 20}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tg, th := newTarget(t, tt.l), newThread(t)
@@ -347,7 +347,7 @@ func TestThreads(t *testing.T) {
 // TestReadWhileItGrows reads the tree again and again while it is written: what is
 // read is always whole, and never less than before.
 func TestReadWhileItGrows(t *testing.T) {
-	l := Layout{Slots: 1 << 15, MaxNodes: 1 << 15 / 8 * 7, Rows: 1, Arena: 1 << 20}
+	l := Layout{Near: 1 << 6, Slots: 1 << 15, MaxNodes: 1 << 15 / 8 * 7, Rows: 1, Arena: 1 << 20}
 	tg, th, g := newTarget(t, l), newThread(t), newGoroutine(t, 4096)
 	th.on(processor(t, 0))
 	g.start(1, textAt+16)

@@ -25,15 +25,17 @@
 #define G_HI      8          // g.stack.hi, since ever
 
 // Other numbers of 32 bits.
-#define MASK      $0x7e570008 // (slots-1) * SLOT
+#define FARMASK   $0x7e570007 // (slots of the far table - 1) * SLOT
+#define MASK      $0x7e570008 // (slots of the near table - 1) * SLOT
 #define ROWS      $0x7e570009 // rows of counters that belong to a P
 #define ROWBYTES  $0x7e57000a
 #define MAXNODES  $0x7e57000b
 
 // Addresses.
 #define HEADER    $0x7e5700007e570001
-#define TABLE     $0x7e5700007e570002
-#define TABLEEND  $0x7e5700007e570003
+#define TABLE     $0x7e5700007e570002 // the near table
+#define FAR       $0x7e5700007e57000b
+#define FAREND    $0x7e5700007e570003 // which is behind the near table, too
 #define NODES     $0x7e5700007e570004
 #define COUNTS    $0x7e5700007e570005
 #define SHAREDROW $0x7e5700007e570006 // the row of counters that belongs to no P
@@ -88,7 +90,8 @@
 #define ROOTBIT   $0x80000000
 #define UNKNOWN   $1         // a call site that is not known; 0 would be one that is not yet written
 #define VIABIT    0x20000000 // bit of a hook's number: functions that are not hooked stand between
-#define MAXPROBES $512
+#define NEARPROBES 8
+#define FARPROBES  512
 
 // The assembler wants pushes and pops to pair in the order of the text, which
 // code with cold paths of its own cannot do; so they are bytes.
@@ -297,9 +300,20 @@ unpushed:
 	// The slot is another's, or it is being made.
 missed:
 	ADDQ R13, R15           // R15: slot
+	CMPQ DI, (S_KEY+SLOT)(R15) // the next one, mostly
+	JNE  probe
+	CMPL DX, (S_SITE+SLOT)(R15)
+	JNE  probe
+	MOVL (S_ID+SLOT)(R15), R13
+	TESTL R13, R13
+	JZ   probe
+	MOVL R13, DX
+	MOVL (S_NODE+SLOT)(R15), R15
+	JMP  known
+probe:
 	PUSHBX
 	PUSHSI
-	MOVL MAXPROBES, SI
+	MOVL $(NEARPROBES+FARPROBES), SI
 again:
 	MOVQ S_KEY(R15), BX
 	TESTQ BX, BX
@@ -313,13 +327,28 @@ making:
 	JE   have
 next:
 	ADDQ $SLOT, R15
-	MOVQ TABLEEND, BX
-	CMPQ R15, BX
-	JCS  inside
-	MOVQ TABLE, R15
-inside:
 	DECL SI
-	JNZ  again
+	JZ   full
+	CMPL SI, $FARPROBES
+	JEQ  far
+	MOVQ FAREND, BX
+	CMPQ R15, BX
+	JCS  again
+	MOVQ FAR, R15
+	JMP  again
+far:
+	// The near table is small, so that it stays in the processor's caches. What
+	// finds no room there goes into the far one.
+	MOVQ DI, R15
+	SHRQ $32, R15
+	MOVL DI, BX
+	ADDL DX, BX
+	SHLL $5, BX
+	ADDL BX, R15
+	ANDL FARMASK, R15
+	MOVQ FAR, BX
+	ADDQ BX, R15
+	JMP  again
 full:
 	MOVQ OVERFLOW, R15
 have:
@@ -327,6 +356,7 @@ have:
 	POPBX
 	MOVL S_ID(R15), DX
 	MOVL S_NODE(R15), R15
+known:
 	// A key that has the root's bit is that of a goroutine being bound.
 	BTL  $31, DI
 	JCS  rooted
