@@ -97,9 +97,10 @@ func TestTree(t *testing.T) {
 	for _, name := range []string{"recursion", "closures", "generics", "interfaces", "execchild", "twice"} {
 		t.Run(name, func(t *testing.T) { holdTree(t, name, filepath.Join("..", "breakpoint", "testdata", name+".tree")) })
 	}
-	// Where they differ. Package initialisation is counted to its end here, and
-	// the call's line is not known where frame pointers do not lead: through C,
-	// and from a function without a frame that dereferenced nil.
+	// Where they differ. Package initialisation is counted to its end here; the
+	// call's line is not known where frame pointers do not lead, through C; and what
+	// was deferred is called by the caller of a function without a frame that
+	// dereferenced nil.
 	for _, name := range []string{"inits", "cgocalls", "panics", "inlining"} {
 		t.Run(name, func(t *testing.T) { holdTree(t, name, filepath.Join("testdata", name+".tree")) })
 	}

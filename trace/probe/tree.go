@@ -239,7 +239,9 @@ func (c *converter) caller(i int) place {
 //		f(upper, s) // strings.Map calls upper, where ours had its frame before
 //	}
 //
-// But the site shows it: it is in the function whose frame is there.
+// But the site shows it: it is in the function whose frame is there. The same holds
+// where a function without a frame met nil in an instruction of its stub: the
+// runtime's sigpanic stands there then, and what was deferred is called through it.
 func (c *converter) replaced(i int) int {
 	n := &c.nodes[i]
 	p := &c.places[n.Parent]
@@ -251,9 +253,6 @@ func (c *converter) replaced(i int) int {
 	fn := c.at(n.Site)
 	if fn == nil || fn.Entry == entry || fn.Asm || c.bin.StackDepth(c.bin.TextStart+uint64(n.Site)-1) == 0 {
 		return 0
-	}
-	if fn.Name == "runtime.sigpanic" {
-		return 0 // put there by the runtime, where a function without a frame met nil
 	}
 	// A recursive function has several nodes whose calls are in one place. It was
 	// called here by an instruction that may call others, too.
