@@ -64,6 +64,9 @@ func find(path, dir string, include, exclude []string) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := isProgram(bin); err != nil {
+		return nil, fmt.Errorf("%s %w", path, err)
+	}
 	t := &Target{Path: path, program: path, Dir: dir, Binary: bin, ModTime: info.ModTime(), Include: include, Exclude: exclude}
 	if t.sel, err = newSelection(bin, dir, include, exclude); err != nil {
 		return nil, err
@@ -101,6 +104,20 @@ func Of(pid int, include, exclude []string) (*Target, error) {
 	t.Args = strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
 	t.program = exe
 	return t, nil
+}
+
+// isProgram tells what is linked to be loaded by a program from what is one.
+func isProgram(f *binary.File) error {
+	for _, s := range f.Settings {
+		if s.Key != "-buildmode" {
+			continue
+		}
+		switch s.Value {
+		case "plugin", "c-shared", "shared", "c-archive":
+			return fmt.Errorf("is no program but a library (-buildmode=%s): record the program that loads it", s.Value)
+		}
+	}
+	return nil
 }
 
 func lookPath(name, dir string) (string, error) {
