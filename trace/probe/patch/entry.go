@@ -54,6 +54,12 @@ func (b *body) unsafe() string {
 	called := false
 	for i := range b.ins {
 		in := &b.ins[i]
+		if in.is(belowSP) && b.savesPointer(i) {
+			// Nothing is led away from between here and the call.
+			b.ins[i].props &^= movable
+			b.ins[i+1].props &^= movable
+			continue
+		}
 		if in.is(belowSP) {
 			// The recorder is called, and the program's signal handlers run, on
 			// the same stack: Go code keeps nothing there.
@@ -67,6 +73,20 @@ func (b *body) unsafe() string {
 		called = called || in.flow == flowCall || in.flow == flowCallAny
 	}
 	return ""
+}
+
+// savesPointer tells if instruction i begins what the compiler of Go 1.25 and
+// before writes around a call of runtime.duffzero or duffcopy, which have no frames
+// of their own:
+//
+//	mov [rsp-16], rbp; lea rbp, [rsp-16]; call
+//
+// The call overwrites nothing of it: its return address is at [rsp-8].
+func (b *body) savesPointer(i int) bool {
+	if i+2 >= len(b.ins) || b.ins[i+2].flow != flowCall || b.enter[i+1] || b.enter[i+2] {
+		return false
+	}
+	return bytes.Equal(b.bytesOf(i, i+2), []byte{0x48, 0x89, 0x6c, 0x24, 0xf0, 0x48, 0x8d, 0x6c, 0x24, 0xf0})
 }
 
 // entryWindow chooses the window of an entry hook.

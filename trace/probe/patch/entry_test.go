@@ -300,6 +300,18 @@ func TestEntryHook(t *testing.T) {
 			48 ff c0          ; inc rax
 			ff e0             ; jmp rax
 		`, "refused: a jump to a computed address"},
+		{"below the stack pointer, elsewhere than at an entry", `
+			55                ; push rbp
+			48 89 e5          ; mov rbp, rsp
+			48 83 ec 40       ; sub rsp, 64
+			48 89 6c 24 f0    ; mov [rsp-16], rbp
+			48 8d 6c 24 f0    ; lea rbp, [rsp-16]
+			e8 00 00 00 00    ; call next
+			48 8b 6d 00       ; mov rbp, [rbp]
+			48 83 c4 40       ; add rsp, 64
+			5d                ; pop rbp
+			c3                ; ret
+		`, "frame+00: |; push rbp; mov rbp, rsp; sub rsp, 0x40"},
 		{"below the stack pointer", `
 			48 89 44 24 f8    ; mov [rsp-8], rax
 			c3                ; ret
