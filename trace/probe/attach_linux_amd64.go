@@ -89,9 +89,8 @@ func insides(patches []patch.Patch) []inject.Range {
 	return out
 }
 
-// inUse returns the patches in the middle of which some word of the process's
-// memory points: the saved program counter of a goroutine that was preempted
-// there, or something that looks like it.
+// inUse returns the patches in the middle of which a goroutine was preempted: to
+// which a word in use of its stack points.
 func (l *Live) inUse(patches []patch.Patch) (map[uint64]bool, error) {
 	inside := map[uint64]uint64{}
 	lo, hi := ^uint64(0), uint64(0)
@@ -103,14 +102,21 @@ func (l *Live) inUse(patches []patch.Patch) (map[uint64]bool, error) {
 		}
 		lo, hi = min(lo, p.Addr), max(hi, p.Addr+uint64(len(p.New)))
 	}
-	busy := map[uint64]bool{}
-	err := l.r.scan(func(_, word uint64) {
+	var words []savedPC
+	err := l.r.scan(func(at, word uint64) {
 		if word >= lo && word < hi {
-			if at, ok := inside[word]; ok {
-				busy[at] = true
+			if _, ok := inside[word]; ok {
+				words = append(words, savedPC{at, word})
 			}
 		}
 	})
+	if err == nil {
+		words, err = l.r.inUse(words)
+	}
+	busy := map[uint64]bool{}
+	for _, w := range words {
+		busy[inside[w.pc]] = true
+	}
 	return busy, err
 }
 

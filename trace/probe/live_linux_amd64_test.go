@@ -267,8 +267,7 @@ func TestAttachUnderLoad(t *testing.T) {
 		if err := tr.Check(); err != nil {
 			t.Error(err)
 		}
-		// A goroutine may have been stopped in the prologue of one of them, now
-		// or, as a word left on its stack shows, before.
+		// A goroutine may just then be preempted in the prologue of one of them.
 		left := slices.ContainsFunc(tr.Losses, func(l trace.Loss) bool { return strings.HasPrefix(l.Detail, "places in the code") })
 		if n := recordtest.Counts(tr); (n["main.sum"] == 0 || n["main.work"] == 0) && !left || len(n) == 0 {
 			t.Errorf("not all was seen, and nothing is said of it: %v %v", n, tr.Losses)
