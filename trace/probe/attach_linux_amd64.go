@@ -30,12 +30,13 @@ func Attach(ctx context.Context, t *target.Target, pid int, o Options) (*Live, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	p.code() // now: when the process has ended nothing leads to its file any more
 	proc, err := inject.Attach(pid)
 	if err != nil {
 		return nil, err
 	}
 	l := &Live{t: t, p: p, tr: t.NewTrace("probe"), restore: func() {}, r: &running{proc: proc}}
-	l.attached = new(changes)
+	l.attached = true
 	if err := l.changeAll(o); err != nil {
 		err = errors.Join(err, proc.Detach())
 		l.r.close()
@@ -49,12 +50,6 @@ func Attach(ctx context.Context, t *target.Target, pid int, o Options) (*Live, e
 	return l, nil
 }
 
-// changes is what was changed in a process that was attached to.
-type changes struct {
-	patches []patch.Patch
-	left    int // patches that were left out because somebody was in the middle of them
-}
-
 // changeAll patches a process whose threads are stopped.
 func (l *Live) changeAll(o Options) error {
 	patches, err := l.r.arm(l.t, l.p, o)
@@ -66,17 +61,16 @@ func (l *Live) changeAll(o Options) error {
 	if err := l.r.proc.MoveOut(insides(patches)...); err != nil {
 		return err
 	}
-	l.attached.patches = patches
 	busy, err := l.inUse(patches)
 	if err != nil {
 		return err
 	}
-	l.attached.patches = slices.DeleteFunc(patches, func(p patch.Patch) bool { return busy[p.Addr] })
-	if l.attached.left = len(busy); l.attached.left > 0 {
+	l.patches = slices.DeleteFunc(patches, func(p patch.Patch) bool { return busy[p.Addr] })
+	if len(busy) > 0 {
 		l.tr.Losses = append(l.tr.Losses, trace.Loss{Kind: trace.LossNotHooked, Count: int64(len(busy)),
 			Detail: "places in the code that a goroutine was about to run when it was attached to"})
 	}
-	return l.r.write(l.attached.patches)
+	return l.r.write(l.patches)
 }
 
 // insides are the bytes of patches at which the code before and after is not the
@@ -170,8 +164,8 @@ func (l *Live) Detach() (*trace.Trace, error) {
 		return nil, fmt.Errorf("process %d goes on, and goes on being counted: %w", pid, err)
 	}
 	l.r.proc = proc
-	back := make([]patch.Patch, len(l.attached.patches))
-	for i, p := range l.attached.patches {
+	back := make([]patch.Patch, len(l.patches))
+	for i, p := range l.patches {
 		back[i] = patch.Patch{Addr: p.Addr, Old: p.New, New: p.Old}
 	}
 	err = l.r.write(back)

@@ -1,44 +1,35 @@
 package probe
 
 import (
-	"debug/elf"
 	"encoding/binary"
+	"sync"
+
+	program "tracerag/trace/binary"
 )
 
-// code reads the program's code from its file, when it is first asked to.
-type code struct {
-	path  string
-	addr  uint64
-	bytes []byte
-	tried bool
-}
+// code is the program's code, read from its file when it is first asked for.
+type code func() *program.Code // nil: the file is not there any more, or another
 
-func (c *code) load() {
-	c.tried = true
-	f, err := elf.Open(c.path)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	if s := f.Section(".text"); s != nil {
-		if b, err := s.Data(); err == nil {
-			c.addr, c.bytes = s.Addr, b
+func newCode(f *program.File) code {
+	return sync.OnceValue(func() *program.Code {
+		c, err := f.Code()
+		if err != nil {
+			return nil
 		}
-	}
+		return c
+	})
 }
 
 // callee returns the link-time address of the function that the direct call
-// before this return address calls; 0 if it is not a direct call.
-func (c *code) callee(pc uint64) uint64 {
+// before this return address calls; 0 if it is not a direct call, or not known.
+func (c code) callee(pc uint64) uint64 {
 	const size = 5 // opcode and displacement
-	if !c.tried {
-		c.load()
-	}
-	if pc < c.addr+size || pc-c.addr > uint64(len(c.bytes)) {
+	from := c()
+	if from == nil || pc < size {
 		return 0
 	}
-	b := c.bytes[pc-c.addr-size:]
-	if b[0] != 0xe8 {
+	b := from.Bytes(pc-size, size)
+	if b == nil || b[0] != 0xe8 {
 		return 0
 	}
 	return pc + uint64(int64(int32(binary.LittleEndian.Uint32(b[1:]))))

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"tracerag/trace"
 	"tracerag/trace/probe/machine"
+	"tracerag/trace/probe/patch"
 	"tracerag/trace/target"
 )
 
@@ -20,7 +22,10 @@ type Live struct {
 	tr      *trace.Trace // without calls
 	restore func()       // takes the terminal back
 	// Of a target that was attached to, what is to be undone.
-	attached *changes
+	attached bool
+	patches  []patch.Patch
+
+	converting sync.Mutex // the binary's tables are for one goroutine at a time
 }
 
 // Start starts the target as Record does, and lets it run.
@@ -96,8 +101,11 @@ func (l *Live) read() (*machine.Tree, error) {
 }
 
 func (l *Live) convert(tree *machine.Tree, tr *trace.Trace) {
+	// The target may end while somebody asks for a window.
+	l.converting.Lock()
+	defer l.converting.Unlock()
 	tr.Losses = slices.Clone(l.tr.Losses)
-	convert(l.t, l.p.plan, tree, l.attached != nil, tr)
+	convert(l.t, l.p.plan, l.p.code, tree, l.attached, tr)
 }
 
 // Snapshot is what had been called at a moment.

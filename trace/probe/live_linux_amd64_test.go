@@ -117,14 +117,26 @@ func TestWindows(t *testing.T) {
 	if window.Nodes[0].Root != trace.RootGoroutine || !window.Start.Equal(first.at) || window.Duration <= 0 {
 		t.Errorf("the window's root is %q, it starts at %v and lasts %v", window.Nodes[0].Root, window.Start, window.Duration)
 	}
+	if window.Goroutines != 1 {
+		t.Errorf("%d goroutines called something in the window, want 1, which began before it", window.Goroutines)
+	}
 	check(t, "empty window", l.Window(second, third), nil)
 	check(t, "second window", l.Window(third, fourth), map[string]int64{"main.work": 1, "main.sum": 4})
 
+	// Somebody may ask for a window while the program ends.
+	asked := make(chan bool)
+	go func() {
+		defer close(asked)
+		for range 20 {
+			l.Window(nil, fourth)
+		}
+	}()
 	get(t, url+"/quit")
 	whole, err := l.Wait(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	<-asked
 	if whole.Exit != (trace.Exit{}) {
 		t.Errorf("it ended by %v", whole.Exit)
 	}

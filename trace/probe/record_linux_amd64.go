@@ -38,6 +38,7 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 type prepared struct {
 	plan    *patch.Plan
 	cached  bool // the plan was made by an earlier run
+	code    code
 	runtime machine.Runtime
 	entry   uint64 // of the program, link-time
 }
@@ -56,7 +57,7 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 		return nil, err
 	}
 	defer e.Close()
-	p := &prepared{runtime: runtime, entry: e.Entry}
+	p := &prepared{runtime: runtime, entry: e.Entry, code: newCode(f)}
 	file := planFile(t, o)
 	if p.plan = loadPlan(file); p.plan != nil {
 		p.cached = true

@@ -18,7 +18,7 @@ type converter struct {
 	t    *target.Target
 	bin  *binary.File
 	plan *patch.Plan
-	code *code
+	code code
 	tr   *trace.Trace
 	b    *trace.Builder
 
@@ -67,9 +67,9 @@ const (
 )
 
 // convert adds what the target's tree holds to tr.
-func convert(t *target.Target, plan *patch.Plan, tree *machine.Tree, attached bool, tr *trace.Trace) {
+func convert(t *target.Target, plan *patch.Plan, text code, tree *machine.Tree, attached bool, tr *trace.Trace) {
 	c := &converter{
-		t: t, bin: t.Binary, plan: plan, code: &code{path: t.Path}, tr: tr, b: trace.NewBuilder(tr), nodes: tree.Nodes, places: make([]place, len(tree.Nodes)),
+		t: t, bin: t.Binary, plan: plan, code: text, tr: tr, b: trace.NewBuilder(tr), nodes: tree.Nodes, places: make([]place, len(tree.Nodes)),
 		attached: attached, ids: map[string]trace.FuncID{}, frames: map[uint64][]frame{}, inlined: map[int][]binary.InlinedCall{},
 		approximate: map[trace.NodeID]bool{}, goroutines: map[trace.NodeID]uint32{}, creators: map[uint32][]trace.NodeID{},
 	}
@@ -91,7 +91,8 @@ func convert(t *target.Target, plan *patch.Plan, tree *machine.Tree, attached bo
 func (c *converter) add(i int, n *machine.Node) {
 	if n.Hook&machine.Root != 0 {
 		c.places[i] = c.root(n)
-		c.tr.Goroutines += int64(n.Calls)
+		// In a window there are goroutines that began before it.
+		c.tr.Goroutines += int64(max(n.Calls, 1))
 		return
 	}
 	id := int(n.Hook&^machine.Unpushed) - 1
@@ -129,7 +130,6 @@ func (c *converter) root(n *machine.Node) place {
 	if len(fs) == 0 {
 		return p
 	}
-
 	switch name := fs[0].Name; {
 	case strings.HasPrefix(name, "runtime.rt0_go"), name == "runtime.newproc":
 		// Started by assembly, directly or through the wrapper of newproc.

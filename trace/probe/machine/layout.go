@@ -59,7 +59,7 @@ func NewLayout(hooks int, memory uint64) Layout {
 	slots := uint64(1) << bits.Len64(uint64(max(hooks, 1))*48)
 	if memory > 0 {
 		slots = memory / (slotSize + nodeSize + 8)
-		slots = 1 << (bits.Len64(slots) - 1)
+		slots = 1 << (bits.Len64(max(slots, 1)) - 1)
 	}
 	// Few programs call more contexts in a run than they have hooks. The near
 	// table is for those; and 8 MiB of them are its bound.
@@ -126,8 +126,8 @@ type Tree struct {
 }
 
 // Read reads the tree from the shared memory of a target whose text begins at
-// this run-time address. The target may be running: then
-// counts are as they were at some moment during the read.
+// this run-time address. The target may be running: then counts are as they were
+// at some moment during the read.
 func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 	h := make([]byte, headerSize)
 	if _, err := mem.ReadAt(h, 0); err != nil {
