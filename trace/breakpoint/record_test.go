@@ -2,6 +2,7 @@ package breakpoint
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"tracerag/trace/recordtest"
 	"tracerag/trace/target"
 )
+
+var update = flag.Bool("update", false, "write the golden trees")
 
 func TestMain(m *testing.M) {
 	recordtest.Main(m, func(ctx context.Context, t *target.Target, j recordtest.Job) (*trace.Trace, error) {
@@ -45,5 +48,5 @@ var (
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	recordtest.Golden(t, filepath.Join("testdata", name+".tree"), got)
+	recordtest.Golden(t, filepath.Join("testdata", name+".tree"), got, *update)
 }

@@ -3,15 +3,11 @@
 package breakpoint
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -119,111 +115,25 @@ func TestTerminal(t *testing.T) {
 					t.Fatal(err)
 				}
 				cmd.Env = append(cmd.Env, shellVariable+"="+string(text))
-				term := startAtTerminal(t, cmd)
+				term := recordtest.StartAtTerminal(t, cmd)
 				for _, s := range tt.steps {
-					term.await(t, s.await)
+					term.Await(t, s.await)
 					// The program's own stop or read comes a moment after.
 					time.Sleep(50 * time.Millisecond)
-					term.send(t, s.send)
+					term.Send(t, s.send)
 				}
-				term.await(t, tt.last)
+				term.Await(t, tt.last)
 				if err := cmd.Wait(); err != nil {
 					t.Error(err)
 				}
 				if recorded && counts(readTrace(t, out, ""))["main.echo"] != 1 {
 					t.Error("main.echo is not in the trace")
 				}
-				return term.text()
+				return term.Text()
 			}
 			if plain, got := run(false), run(true); got != plain {
 				t.Errorf("the terminal shows\n%q\nwant\n%q", got, plain)
 			}
 		})
-	}
-}
-
-// terminal is the keyboard and the screen of a pseudo terminal.
-type terminal struct {
-	master *os.File
-	mu     sync.Mutex
-	screen bytes.Buffer
-	seen   int // what await has passed
-}
-
-// startAtTerminal starts a command as the leader of a session with a terminal.
-func startAtTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
-	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo terminals here: %v", err)
-	}
-	t.Cleanup(func() { master.Close() })
-	// Not master.Fd, which would make reads block beyond its closing.
-	raw, err := master.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var n int
-	ctlErr := raw.Control(func(fd uintptr) {
-		if err = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); err == nil {
-			n, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
-		}
-	})
-	if ctlErr != nil || err != nil {
-		t.Skipf("no pseudo terminals here: %v %v", ctlErr, err)
-	}
-	slave, err := os.OpenFile(filepath.Join("/dev/pts", fmt.Sprint(n)), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo terminals here: %v", err)
-	}
-	defer slave.Close()
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	// When the session's leader dies the kernel hangs up on the others.
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	term := &terminal{master: master}
-	go func() {
-		buf := make([]byte, 4096)
-		for {
-			n, err := master.Read(buf)
-			term.mu.Lock()
-			term.screen.Write(buf[:n])
-			term.mu.Unlock()
-			if err != nil {
-				return
-			}
-		}
-	}()
-	return term
-}
-
-func (term *terminal) text() string {
-	term.mu.Lock()
-	defer term.mu.Unlock()
-	return term.screen.String()
-}
-
-// await waits until something is to be seen behind what was awaited before.
-func (term *terminal) await(t *testing.T, what string) {
-	t.Helper()
-	for end := time.Now().Add(recordtest.Patience / 3); ; time.Sleep(10 * time.Millisecond) {
-		text := term.text()
-		if i := strings.Index(text[term.seen:], what); i >= 0 {
-			term.seen += i + len(what)
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the terminal does not show %q but\n%q", what, text)
-		}
-	}
-}
-
-func (term *terminal) send(t *testing.T, keys string) {
-	t.Helper()
-	if _, err := term.master.WriteString(keys); err != nil {
-		t.Fatal(err)
 	}
 }

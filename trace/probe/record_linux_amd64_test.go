@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"flag"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"tracerag/trace/recordtest"
 	"tracerag/trace/target"
 )
+
+var update = flag.Bool("update", false, "write the golden trees")
 
 func TestMain(m *testing.M) {
 	recordtest.Main(m, func(ctx context.Context, t *target.Target, j recordtest.Job) (*trace.Trace, error) {
@@ -109,5 +112,5 @@ func TestTree(t *testing.T) {
 func holdTree(t *testing.T, name, golden string) {
 	t.Helper()
 	r := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: []string{fixtures.Build(t, name)}}})
-	recordtest.Golden(t, golden, recordtest.Tree(r.Trace))
+	recordtest.Golden(t, golden, recordtest.Tree(r.Trace), *update)
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -23,8 +22,6 @@ import (
 	"tracerag/trace"
 	"tracerag/trace/target"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // Job is what is to be recorded, and how.
 type Job struct {
@@ -286,10 +283,10 @@ func Generic(counts map[string]int64) map[string]int64 {
 	return out
 }
 
-// Golden holds a text against a file of testdata, or writes it with -update.
-func Golden(t *testing.T, path, got string) {
+// Golden holds a text against a file of testdata, or writes it there to update it.
+func Golden(t *testing.T, path, got string, update bool) {
 	t.Helper()
-	if *update {
+	if update {
 		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
 			t.Fatal(err)
 		}
