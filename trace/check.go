@@ -39,7 +39,10 @@ func (t *Trace) Check() error {
 	if err := t.checkRecursion(); err != nil {
 		return err
 	}
-	return t.checkCreators()
+	if err := t.checkCreators(); err != nil {
+		return err
+	}
+	return t.checkValues()
 }
 
 // checkRecursion verifies that a node is marked recursive if and only if its

@@ -29,6 +29,15 @@ type meta struct {
 	Baseline   string
 	Goroutines int64
 	Losses     []Loss
+	Values     []valuesOf
+}
+
+// valuesOf is an activation as the file has it.
+type valuesOf struct {
+	Node     int     `json:"node"` // 1-based ordinal, as in the labels
+	Args     []Value `json:"args,omitempty"`
+	Results  []Value `json:"results,omitempty"`
+	Returned bool    `json:"returned,omitempty"`
 }
 
 // total is what the samples add up to. Other tools that merge, subtract or
@@ -64,18 +73,24 @@ type metaField struct {
 	empty bool
 }
 
-const lossKey = "loss" // repeated: one comment a loss
+// Repeated: one comment a loss, one an activation.
+const (
+	lossKey   = "loss"
+	valuesKey = "values"
+)
 
 func (t *Trace) comments() ([]string, error) {
-	m := meta{FormatVersion, nil, total{t.Calls(), len(t.Nodes)}, t.Name, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses}
+	m := meta{FormatVersion, nil, total{t.Calls(), len(t.Nodes)}, t.Name, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses, nil}
 	m.Program.Path, m.Program.BuildID = "", "" // they stand in the mapping
 	var out []string
 	add := func(key string, v any) error {
-		b, err := json.Marshal(v)
-		if err != nil {
+		var b strings.Builder
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false) // values are full of "&{"
+		if err := enc.Encode(v); err != nil {
 			return fmt.Errorf("trace not written: %s: %w", key, err)
 		}
-		out = append(out, prefix+key+"="+string(b))
+		out = append(out, prefix+key+"="+strings.TrimSuffix(b.String(), "\n"))
 		return nil
 	}
 	for _, f := range m.fields() {
@@ -88,6 +103,11 @@ func (t *Trace) comments() ([]string, error) {
 	}
 	for _, l := range m.Losses {
 		if err := add(lossKey, l); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range t.Activations {
+		if err := add(valuesKey, valuesOf{int(a.Node) + 1, a.Args, a.Results, a.Returned}); err != nil {
 			return nil, err
 		}
 	}
@@ -135,6 +155,13 @@ func readComments(comments []string) (*meta, error) {
 			return nil, fmt.Errorf("a damaged trace: comment %s%s: %w", prefix, lossKey, err)
 		}
 		m.Losses = append(m.Losses, l)
+	}
+	for _, v := range values[valuesKey] {
+		var a valuesOf
+		if err := json.Unmarshal([]byte(v), &a); err != nil {
+			return nil, fmt.Errorf("a damaged trace: comment %s%s: %w", prefix, valuesKey, err)
+		}
+		m.Values = append(m.Values, a)
 	}
 	return m, nil
 }

@@ -50,6 +50,12 @@ func FromProfile(p *profile.Profile) (*Trace, error) {
 			return nil, fmt.Errorf("sample %d: %w: the file is damaged, or %s", i+1, err, changed)
 		}
 	}
+	for _, v := range m.Values {
+		if v.Node < 1 || v.Node > len(t.Nodes) {
+			return nil, fmt.Errorf("a damaged trace: comment %s%s: no node %d", prefix, valuesKey, v.Node)
+		}
+		t.Activations = append(t.Activations, Activation{NodeID(v.Node - 1), v.Args, v.Results, v.Returned})
+	}
 	if err := t.Check(); err != nil {
 		return nil, fmt.Errorf("a damaged trace: %w", err)
 	}

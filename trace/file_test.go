@@ -58,6 +58,12 @@ func sampleTrace() *trace.Trace {
 	g := trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Func: "main.main", File: "/src/app/main.go", Line: 15, Creator: trace.NodeID(1).Ref()}}
 	b.Call(g, []trace.Frame{{Func: work}}, 3)
 	b.Call(trace.Root{Kind: trace.RootCallback}, []trace.Frame{{Func: small, Via: true}}, 3)
+	t.Activations = []trace.Activation{
+		{Node: 1},
+		{Node: in, Returned: true, Args: []trace.Value{{Name: "s", Type: "string", Text: `"<a> & \n..."`, Cut: true}},
+			Results: []trace.Value{{Name: "n", Type: "int", Text: "-3"}, {Type: "error", Text: `*errors.errorString(&{s: "日本"})`}}},
+		{Node: in, Args: []trace.Value{{Name: "s", Type: "string", Unread: "optimised away"}}},
+	}
 	return b.Finish()
 }
 
@@ -223,6 +229,21 @@ func TestUnreadableFilesSayWhatIsWrong(t *testing.T) {
 			}
 		}), "creator"},
 		{"negative calls", edit(func(p *profile.Profile) { p.Sample[0].Value[0], p.Sample[1].Value[0] = -1, 3 }), "-1 calls"},
+		{"values of no node", edit(func(p *profile.Profile) { addComment(p, `values={"node":0}`) }), "no node 0"},
+		{"values of a node after the last", edit(func(p *profile.Profile) { addComment(p, `values={"node":11}`) }), "no node 11"},
+		{"values out of order", edit(func(p *profile.Profile) { addComment(p, `values={"node":1}`) }), "node 0 after node 3"},
+		{"values of too many calls", edit(func(p *profile.Profile) {
+			for range trace.MaxActivations {
+				addComment(p, `values={"node":4}`)
+			}
+		}), "more than 16 activations"},
+		{"results of a call that did not return", edit(func(p *profile.Profile) { addComment(p, `values={"node":4,"results":[{"text":"1"}]}`) }), "did not return"},
+		{"a value without a text", edit(func(p *profile.Profile) { addComment(p, `values={"node":4,"args":[{"name":"n"}]}`) }), "neither a text"},
+		{"a value that is no line", edit(func(p *profile.Profile) { addComment(p, `values={"node":4,"args":[{"text":"1\n2"}]}`) }), "U+000A"},
+		{"a value without end", edit(func(p *profile.Profile) {
+			addComment(p, `values={"node":4,"args":[{"text":"`+strings.Repeat("x", 5000)+`"}]}`)
+		}), "5000 bytes"},
+		{"values that are no values", edit(func(p *profile.Profile) { addComment(p, `values=[1]`) }), "tracerag.values"},
 		{"more calls than a number holds", edit(func(p *profile.Profile) {
 			p.Sample[0].Value[0], p.Sample[1].Value[0], p.Sample[2].Value[0] = math.MaxInt64, math.MaxInt64, 5
 		}), "64 bits"},
@@ -239,6 +260,9 @@ func TestUnreadableFilesSayWhatIsWrong(t *testing.T) {
 		t.Errorf("a CPU profile gives %v, want ErrForeign", err)
 	}
 }
+
+// addComment adds a comment of ours.
+func addComment(p *profile.Profile, c string) { p.Comments = append(p.Comments, "tracerag."+c) }
 
 // setComment replaces the value of a comment that p has.
 func setComment(p *profile.Profile, key, value string) {

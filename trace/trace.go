@@ -20,6 +20,8 @@
 //     library, by default) stand between caller and callee.
 //   - A floor is a count that may be too low, because the recorder stopped
 //     watching the function.
+//   - An activation is one call of a node with the values that it was given and
+//     that it returned. They are kept of few calls, or of none.
 //
 // What a recorder could not see is part of the trace ([Loss]): a function that
 // was not hooked is never the same as a function that was not called.
@@ -51,6 +53,8 @@ type Trace struct {
 	Functions  []Function
 	Nodes      []Node // in order of first call; a parent stands before its children
 	Losses     []Loss
+
+	Activations []Activation // observed values, by node and in the order of the calls; nil none
 }
 
 // Exit says how the target ended.

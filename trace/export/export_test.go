@@ -59,6 +59,15 @@ func example() *trace.Trace {
 	goStmt := trace.GoStmt{Func: "main.work", File: file, Line: 26, Creator: workNode.Ref()}
 	b.Call(trace.Root{Kind: trace.RootGoroutine, Go: goStmt}, []trace.Frame{{Func: worker}}, 2)
 	b.Call(trace.Root{Kind: trace.RootCallback}, []trace.Frame{{Func: less, Via: true}}, 1)
+	t.Activations = []trace.Activation{
+		{Node: workNode, Returned: true,
+			Args: []trace.Value{
+				{Name: "p", Type: "*main.pool", Text: "&{size: 4, name: \"first\", next: ...}", Cut: true},
+				{Name: "emoji", Type: "bool", Text: "true"},
+			},
+			Results: []trace.Value{{Type: "error", Text: "nil"}}},
+		{Node: workNode, Args: []trace.Value{{Name: "p", Type: "*main.pool", Text: "nil"}, {Name: "emoji", Type: "bool", Unread: "optimised away"}}},
+	}
 	return b.Finish()
 }
 
@@ -193,26 +202,27 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 	t.Helper()
 	var out trace.Trace
 	marks := map[string]trace.Marks{"approximate": trace.Approximate, "floor": trace.Floor, "inlined": trace.Inlined, "recursive": trace.Recursive, "via": trace.Via}
-	var want, got [3]int
+	var want, got [4]int
 	for line := range bytes.Lines(data) {
 		var l struct {
 			Schema, Type string
 			// of the header
-			Recorder   string
-			Sampled    bool
-			Command    []string
-			Dir        string
-			Start      time.Time
-			DurationNS time.Duration `json:"duration_ns"`
-			Exit       trace.Exit
-			Program    trace.Program
-			Include    []string
-			Exclude    []string
-			Baseline   string
-			Goroutines int64
-			Functions  int
-			Nodes      int
-			Losses     int
+			Recorder    string
+			Sampled     bool
+			Command     []string
+			Dir         string
+			Start       time.Time
+			DurationNS  time.Duration `json:"duration_ns"`
+			Exit        trace.Exit
+			Program     trace.Program
+			Include     []string
+			Exclude     []string
+			Baseline    string
+			Goroutines  int64
+			Functions   int
+			Nodes       int
+			Losses      int
+			Activations int
 			// of a function
 			ID            int
 			Name, Package string
@@ -235,6 +245,10 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 			Function string
 			Count    int64
 			Detail   string
+			// of an activation
+			Node          trace.NodeID
+			Args, Results []trace.Value
+			Returned      bool
 		}
 		if err := json.Unmarshal(line, &l); err != nil {
 			t.Fatalf("%v in %s", err, line)
@@ -244,7 +258,7 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 		}
 		switch l.Type {
 		case "trace":
-			want = [3]int{l.Functions, l.Nodes, l.Losses}
+			want = [4]int{l.Functions, l.Nodes, l.Losses, l.Activations}
 			out = trace.Trace{Name: l.Name, Recorder: l.Recorder, Sampled: l.Sampled, Command: l.Command, Dir: l.Dir, Start: l.Start, Duration: l.DurationNS,
 				Exit: l.Exit, Program: l.Program, Include: l.Include, Exclude: l.Exclude, Baseline: l.Baseline, Goroutines: l.Goroutines}
 		case "function":
@@ -275,12 +289,15 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 		case "loss":
 			got[2]++
 			out.Losses = append(out.Losses, trace.Loss{Kind: l.Kind, Function: l.Function, Count: l.Count, Detail: l.Detail})
+		case "activation":
+			got[3]++
+			out.Activations = append(out.Activations, trace.Activation{Node: l.Node, Args: l.Args, Results: l.Results, Returned: l.Returned})
 		default:
 			t.Fatalf("type %q in %s", l.Type, line)
 		}
 	}
 	if got != want {
-		t.Errorf("%v functions, nodes and losses; the header promises %v", got, want)
+		t.Errorf("%v functions, nodes, losses and activations; the header promises %v", got, want)
 	}
 	return &out
 }

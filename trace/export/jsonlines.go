@@ -15,7 +15,7 @@ import (
 const Schema = "tracerag.trace/1"
 
 // JSONLines writes all of t, one JSON object a line: a header, the functions,
-// the nodes in the order of first call, and the losses. Every line has a "type".
+// the nodes in the order of first call, the losses, and the observed values. Every line has a "type".
 // The header tells how many lines of each type follow, so that a reader knows
 // whether it has everything. docs/trace-format.md describes the fields.
 //
@@ -43,6 +43,11 @@ func JSONLines(w io.Writer, t *trace.Trace) error {
 			return err
 		}
 	}
+	for _, a := range t.Activations {
+		if err := enc.Encode(jsonActivation{"activation", a.Node, a.Args, a.Results, a.Returned}); err != nil {
+			return err
+		}
+	}
 	return out.Flush()
 }
 
@@ -66,6 +71,8 @@ type jsonHeader struct {
 	Functions  int           `json:"functions"` // lines of that type, and so on
 	Nodes      int           `json:"nodes"`
 	Losses     int           `json:"losses"`
+
+	Activations int `json:"activations,omitempty"`
 }
 
 func header(t *trace.Trace) jsonHeader {
@@ -74,6 +81,7 @@ func header(t *trace.Trace) jsonHeader {
 		Start: t.Start, DurationNS: t.Duration.Nanoseconds(), Exit: t.Exit, Program: t.Program,
 		Include: t.Include, Exclude: t.Exclude, Baseline: t.Baseline, Goroutines: t.Goroutines,
 		Calls: t.Calls(), Functions: len(t.Functions), Nodes: len(t.Nodes), Losses: len(t.Losses),
+		Activations: len(t.Activations),
 	}
 }
 
@@ -123,6 +131,14 @@ func jsonNodeOf(t *trace.Trace, id trace.NodeID) jsonNode {
 type jsonLoss struct {
 	Type string `json:"type"`
 	trace.Loss
+}
+
+type jsonActivation struct {
+	Type     string        `json:"type"`
+	Node     trace.NodeID  `json:"node"`
+	Args     []trace.Value `json:"args,omitempty"`
+	Results  []trace.Value `json:"results,omitempty"`
+	Returned bool          `json:"returned"`
 }
 
 // markNames lists marks in alphabetical order.
