@@ -186,4 +186,14 @@ func (t *Trace) canonical() {
 		*f = remap[*f]
 	}
 	t.Functions = slices.Clip(funcs)
+	if t.Lines == nil {
+		return
+	}
+	lines := map[FuncID]Lines{}
+	for id, l := range t.Lines {
+		if int(id) < len(remap) && remap[id] >= 0 {
+			lines[remap[id]] = l
+		}
+	}
+	t.Lines = lines
 }

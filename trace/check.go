@@ -42,6 +42,9 @@ func (t *Trace) Check() error {
 	if err := t.checkCreators(); err != nil {
 		return err
 	}
+	if err := t.checkLines(); err != nil {
+		return err
+	}
 	return t.checkValues()
 }
 

@@ -29,6 +29,7 @@ type meta struct {
 	Baseline   string
 	Goroutines int64
 	Losses     []Loss
+	Lines      map[FuncID]Lines
 	Values     []valuesOf
 }
 
@@ -80,7 +81,7 @@ const (
 )
 
 func (t *Trace) comments() ([]string, error) {
-	m := meta{FormatVersion, nil, total{t.Calls(), len(t.Nodes)}, t.Name, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses, nil}
+	m := meta{FormatVersion, nil, total{t.Calls(), len(t.Nodes)}, t.Name, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses, nil, nil}
 	m.Program.Path, m.Program.BuildID = "", "" // they stand in the mapping
 	var out []string
 	add := func(key string, v any) error {
@@ -103,6 +104,11 @@ func (t *Trace) comments() ([]string, error) {
 	}
 	for _, l := range m.Losses {
 		if err := add(lossKey, l); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range t.lineComments() {
+		if err := add(linesKey, l); err != nil {
 			return nil, err
 		}
 	}
@@ -155,6 +161,10 @@ func readComments(comments []string) (*meta, error) {
 			return nil, fmt.Errorf("a damaged trace: comment %s%s: %w", prefix, lossKey, err)
 		}
 		m.Losses = append(m.Losses, l)
+	}
+	var err error
+	if m.Lines, err = readLines(values[linesKey]); err != nil {
+		return nil, err
 	}
 	for _, v := range values[valuesKey] {
 		var a valuesOf

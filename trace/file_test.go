@@ -45,6 +45,7 @@ func sampleTrace() *trace.Trace {
 	_ = fn("main.never", 99) // named by no node: left out
 	mainf, work, small, rec := fn("main.main", 10), fn("main.work", 20), fn("main.small", 30), fn("main.rec", 40)
 	ini := fn("example.com/lib.init", 1)
+	t.Lines = map[trace.FuncID]trace.Lines{0: {First: 99, States: "n"}, work: {First: 20, States: "rr.n?r"}, rec: {First: 41, States: "r"}}
 	b.Call(trace.Root{Kind: trace.RootInit}, []trace.Frame{{Func: ini}}, 1)
 	root := trace.Root{Kind: trace.RootMain}
 	b.Call(root, []trace.Frame{{Func: mainf}}, 1)
@@ -109,7 +110,13 @@ func randomTrace(seed uint64) *trace.Trace {
 		}
 		b.Call(root, stack, int64(r.IntN(5)))
 	}
-	return b.Finish()
+	b.Finish()
+	for id := range t.Functions {
+		if r.IntN(3) == 0 {
+			t.Lines = map[trace.FuncID]trace.Lines{trace.FuncID(id): {First: 1 + r.IntN(50), States: "r" + strings.Repeat([]string{".", "n", "?"}[r.IntN(3)], r.IntN(30)) + "n"}}
+		}
+	}
+	return t
 }
 
 func TestRandomTracesSurviveTheFile(t *testing.T) {
@@ -127,7 +134,7 @@ func TestRandomTracesSurviveTheFile(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if !reflect.DeepEqual(got.Nodes, want.Nodes) || !bytes.Equal(encode(t, got), file) {
+		if !reflect.DeepEqual(got.Nodes, want.Nodes) || !reflect.DeepEqual(got.Lines, want.Lines) || !bytes.Equal(encode(t, got), file) {
 			t.Fatalf("seed %d: the trace changed on its way through the file", seed)
 		}
 	}
@@ -228,6 +235,19 @@ func TestUnreadableFilesSayWhatIsWrong(t *testing.T) {
 				}
 			}
 		}), "creator"},
+		{"lines of no function", edit(func(p *profile.Profile) { addComment(p, `lines={"function":99,"first":1,"states":"r"}`) }), "lines of function 98, which there is not"},
+		{"lines twice", edit(func(p *profile.Profile) {
+			addComment(p, `lines={"function":1,"first":1,"states":"r"}`)
+			addComment(p, `lines={"function":1,"first":1,"states":"r"}`)
+		}), "function 1 twice"},
+		{"lines of function 0", edit(func(p *profile.Profile) { addComment(p, `lines={"first":1,"states":"r"}`) }), "there is none such"},
+		{"states that there are not", edit(func(p *profile.Profile) { addComment(p, `lines={"function":1,"first":1,"states":"rxr"}`) }), `unknown states of lines in "rxr"`},
+		{"lines that are not trimmed", edit(func(p *profile.Profile) { addComment(p, `lines={"function":1,"first":1,"states":"r."}`) }), "no code"},
+		{"no lines", edit(func(p *profile.Profile) { addComment(p, `lines={"function":1,"first":1}`) }), "no lines"},
+		{"lines from line 0", edit(func(p *profile.Profile) { addComment(p, `lines={"function":1,"states":"r"}`) }), "first line is 0"},
+		{"lines beyond all numbers", edit(func(p *profile.Profile) {
+			addComment(p, `lines={"function":1,"first":2147483647,"states":"rr"}`)
+		}), "first line is 2147483647"},
 		{"negative calls", edit(func(p *profile.Profile) { p.Sample[0].Value[0], p.Sample[1].Value[0] = -1, 3 }), "-1 calls"},
 		{"values of no node", edit(func(p *profile.Profile) { addComment(p, `values={"node":0}`) }), "no node 0"},
 		{"values of a node after the last", edit(func(p *profile.Profile) { addComment(p, `values={"node":11}`) }), "no node 11"},

@@ -18,6 +18,7 @@
 //     ancestor, so the tree stays bounded and no call is lost.
 //   - A call is via others when functions that were not recorded (the standard
 //     library, by default) stand between caller and callee.
+//   - A line ran if anything on it did, in any call of its function ([Lines]).
 //   - A floor is a count that may be too low, because the recorder stopped
 //     watching the function.
 //   - An activation is one call of a node with the values that it was given and
@@ -55,6 +56,10 @@ type Trace struct {
 	Losses     []Loss
 
 	Activations []Activation // observed values, by node and in the order of the calls; nil none
+
+	// Lines says of some functions which of their lines ran. Recorders watch them
+	// in long functions; of one that is not in it nothing is known.
+	Lines map[FuncID]Lines
 }
 
 // Exit says how the target ended.

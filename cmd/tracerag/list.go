@@ -37,6 +37,7 @@ type summary struct {
 	Functions  int            `json:"functions"`
 	Nodes      int            `json:"nodes"`
 	Goroutines int64          `json:"goroutines,omitempty"`
+	Lined      int            `json:"functions_with_lines,omitempty"` // whose lines were watched
 	Losses     []trace.Loss   `json:"losses,omitempty"`
 	Questions  int            `json:"questions,omitempty"` // conversations saved beside it
 
@@ -57,6 +58,7 @@ func summarize(s *store.Store, e store.Entry) summary {
 	}
 	out.Include, out.Exclude, out.Baseline, out.Losses = tr.Include, tr.Exclude, tr.Baseline, tr.Losses
 	out.Calls, out.Functions, out.Nodes, out.Goroutines = tr.Calls(), len(tr.Functions), len(tr.Nodes), tr.Goroutines
+	out.Lined = len(tr.Lines)
 	if answers, err := s.Answers(e); err == nil {
 		out.Questions = len(answers)
 	}

@@ -56,6 +56,7 @@ func example() *trace.Trace {
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 11}, {Func: less, CallLine: 24, Via: true}}, 6)
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: fib, CallLine: 13}}, 1)
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: fib, CallLine: 13}, {Func: fib, CallLine: 44}}, 8)
+	t.Lines = map[trace.FuncID]trace.Lines{work: {First: 20, States: "rrr.r.rn?"}}
 	goStmt := trace.GoStmt{Func: "main.work", File: file, Line: 26, Creator: workNode.Ref()}
 	b.Call(trace.Root{Kind: trace.RootGoroutine, Go: goStmt}, []trace.Frame{{Func: worker}}, 2)
 	b.Call(trace.Root{Kind: trace.RootCallback}, []trace.Frame{{Func: less, Via: true}}, 1)
@@ -241,6 +242,9 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 			}
 			Marks []string
 			// of a loss
+			FirstLine int    `json:"first_line"`
+			States    string `json:"line_states"`
+
 			Kind     trace.LossKind
 			Function string
 			Count    int64
@@ -267,6 +271,12 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 			}
 			got[0]++
 			out.Functions = append(out.Functions, trace.Function{Name: l.Name, Package: l.Package, File: l.File, StartLine: l.Line})
+			if l.States != "" {
+				if out.Lines == nil {
+					out.Lines = map[trace.FuncID]trace.Lines{}
+				}
+				out.Lines[trace.FuncID(l.ID)] = trace.Lines{First: l.FirstLine, States: l.States}
+			}
 		case "node":
 			if l.ID != got[1] {
 				t.Fatalf("node %d where %d is due", l.ID, got[1])

@@ -29,7 +29,7 @@ func JSONLines(w io.Writer, t *trace.Trace) error {
 		return err
 	}
 	for i, f := range t.Functions {
-		if err := enc.Encode(jsonFunction{"function", i, f.Name, f.Package, f.File, f.StartLine}); err != nil {
+		if err := enc.Encode(jsonFunctionOf(t, i, f)); err != nil {
 			return err
 		}
 	}
@@ -92,6 +92,14 @@ type jsonFunction struct {
 	Package string `json:"package,omitempty"`
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
+	// Of a function whose lines were watched.
+	FirstLine int    `json:"first_line,omitempty"`
+	Lines     string `json:"line_states,omitempty"`
+}
+
+func jsonFunctionOf(t *trace.Trace, i int, f trace.Function) jsonFunction {
+	l := t.Lines[trace.FuncID(i)]
+	return jsonFunction{"function", i, f.Name, f.Package, f.File, f.StartLine, l.First, l.States}
 }
 
 type jsonNode struct {
