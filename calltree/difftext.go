@@ -148,7 +148,7 @@ func place(parent *Node) string {
 	if parent == nil {
 		return "the roots"
 	}
-	return shortName(parent.Func.Name)
+	return ShortName(parent.Func.Name)
 }
 
 // write writes the paths of both sides. A deep path keeps its ends: the start
@@ -162,7 +162,7 @@ func (d *Divergence) write(b *bufio.Writer) {
 				s = append(s, fmt.Sprintf("[%d more]", len(path)-11))
 			}
 			if len(path) <= 12 || i < 3 || i >= len(path)-8 {
-				s = append(s, shortName(p.Func.Name))
+				s = append(s, ShortName(p.Func.Name))
 			}
 		}
 		line := strings.Join(s, " > ")

@@ -74,12 +74,12 @@ func (t *Tree) draw(w io.Writer, v View, d *drawing) error {
 			}
 			fmt.Fprintf(b, edge, fmt.Sprint("n", f.nodes[p].ID), fmt.Sprint("n", n.ID))
 		}
-		if c, ok := f.cuts(i, shown, nil); ok {
+		if c, ok := f.cuts(i, shown); ok {
 			fmt.Fprintf(b, d.cut, n.ID, d.escape.Replace(v.more(c)))
 			fmt.Fprintf(b, d.edge, fmt.Sprint("n", n.ID), fmt.Sprint("more", n.ID))
 		}
 	}
-	if c, ok := f.cuts(-1, shown, nil); ok {
+	if c, ok := f.cuts(-1, shown); ok {
 		fmt.Fprintf(b, d.cut, 0, d.escape.Replace(v.more(c)))
 	}
 	b.WriteString(d.foot)
@@ -88,7 +88,7 @@ func (t *Tree) draw(w io.Writer, v View, d *drawing) error {
 
 // label is the node's line of text, the name on a line of its own.
 func (v *View) label(n *Node, sampled bool, d *drawing) string {
-	name := shortName(n.Func.Name)
+	name := ShortName(n.Func.Name)
 	before, after, _ := strings.Cut(v.line(n, sampled), name)
 	s := d.escape.Replace(before + name)
 	if after = strings.TrimSpace(after); after != "" {

@@ -22,10 +22,6 @@ type View struct {
 	IDs       bool // handles
 	Color     bool // ANSI colours, in text
 
-	// Fold, in text, leaves out the nodes for which it returns true, with all that
-	// is below them. Where they would stand a mark says how much is missing.
-	Fold func(*Node) bool
-
 	// File returns the file name to show for a function; nil means the last
 	// element of the path that the compiler recorded.
 	File func(*trace.Function) string
@@ -98,7 +94,7 @@ func (v *View) goStmt(n *Node) string {
 		}
 	}
 	if n.Go.Func != "" && (n.Parent == nil || n.Parent.Func.Name != n.Go.Func) {
-		s += " in " + shortName(n.Go.Func)
+		s += " in " + ShortName(n.Go.Func)
 	}
 	return s
 }
@@ -139,10 +135,11 @@ func base(file string) string {
 	return file[strings.LastIndexAny(file, `/\`)+1:]
 }
 
-// shortName is the short name of a function as it is printed. Type arguments
+// ShortName returns the name of a function as trees have it, from the linker's:
+// the last element of the package, and no control characters. Type arguments
 // lose their "go.shape." and, when they are long, all else: a shape may be a
 // whole struct type.
-func shortName(linker string) string {
+func ShortName(linker string) string {
 	s := symbol.Short(linker)
 	open, end := strings.IndexByte(s, '['), strings.LastIndexByte(s, ']')
 	if open >= 0 && end > open {
@@ -172,14 +169,13 @@ type cut struct {
 	under    *Node // whose children all are cut, if so
 }
 
-// cuts returns the nodes below entry i (-1: the roots) that are not shown, but
-// for those that skip, if not nil, took out of the choice. They are the last of
-// the children: see [shape.fill].
-func (f *flat) cuts(i int, shown []bool, skip func(i int) bool) (c cut, ok bool) {
+// cuts returns the nodes below entry i (-1: the roots) that are not shown.
+// They are the last of the children: see [shape.fill].
+func (f *flat) cuts(i int, shown []bool) (c cut, ok bool) {
 	all := true
 	f.children(i, func(child int) {
 		switch {
-		case shown[child], skip != nil && skip(child):
+		case shown[child]:
 			all = false
 			return
 		case c.nodes == 0:
@@ -240,7 +236,7 @@ func (v *View) line(n *Node, sampled bool) string {
 	if v.IDs {
 		parts = append(parts, v.paint(dim, "#"+strconv.Itoa(n.ID)))
 	}
-	parts = append(parts, shortName(n.Func.Name))
+	parts = append(parts, ShortName(n.Func.Name))
 	if v.Counts {
 		count := n.count()
 		if sampled {

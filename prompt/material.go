@@ -25,27 +25,19 @@ type item struct {
 	note     string // why the text is missing, or may differ from what ran
 	path     string // file on disk
 
-	tier    Tier // how much of the source text is: TierFull but in a [cut]
-	elided  int  // lines of it that are left out
-	doc     string
-	sign    string // the declaration's signature
-	body    string // the whole declaration
-	start   int    // line of body, 0 unknown
-	literal bool   // a package variable, not a function
+	holds []trace.Function // those of the trees that it is the text of, in call order
 }
 
 // material is an input with the sources found.
 type material struct {
 	question string
 	runs     []runMaterial
-	order    []trace.Function // all functions, in the order of their first calls
 	texts    map[trace.Function]source.Text
 	items    map[trace.Function]*item
 	missing  map[missingKey]*item
 	modules  modules
 	position func(*trace.Function) string
 	warnings []string
-	cut      *cut // what is left out to fit a budget; nil: nothing
 }
 
 type missingKey struct{ decl, file string }
@@ -68,6 +60,7 @@ func collect(in Input) (*material, error) {
 		missing:  map[missingKey]*item{},
 		position: in.Position,
 	}
+	var order []trace.Function
 	for i, r := range in.Runs {
 		if r.Tree == nil {
 			return nil, errors.New("a run without a call tree")
@@ -91,18 +84,18 @@ func collect(in Input) (*material, error) {
 				t = in.Source(*n.Func)
 			}
 			m.texts[*n.Func] = t
-			m.order = append(m.order, *n.Func)
+			order = append(order, *n.Func)
 		}
 	}
 	if len(m.runs) == 2 && m.runs[0].label == m.runs[1].label {
 		return nil, fmt.Errorf("both runs are labelled %q", m.runs[0].label)
 	}
-	texts := make([]source.Text, len(m.order))
-	for i, fn := range m.order {
+	texts := make([]source.Text, len(order))
+	for i, fn := range order {
 		texts[i] = m.texts[fn]
 	}
 	m.modules = newModules(texts)
-	m.assign(m.order)
+	m.assign(order)
 	for i := range m.runs {
 		m.occurrences(&m.runs[i])
 	}
@@ -158,6 +151,11 @@ func (m *material) assign(order []trace.Function) {
 			m.items[s.fn] = outer
 		}
 	}
+	for _, fn := range order {
+		if it := m.items[fn]; it != nil {
+			it.holds = append(it.holds, fn)
+		}
+	}
 	m.warnings = gaps.sentences()
 }
 
@@ -170,23 +168,16 @@ func (m *material) newItem(fn trace.Function, t source.Text) *item {
 		name: oneLine(symbol.Short(key)),
 		key:  key,
 		lang: "go",
+		text: clean(strings.TrimRight(t.Body, "\n")),
 		note: oneLine(t.Warning),
 		path: t.Path,
-
-		tier:    TierFull,
-		doc:     clean(strings.TrimRight(t.Doc, "\n")),
-		sign:    clean(strings.TrimSpace(t.Signature)),
-		body:    clean(strings.TrimRight(t.Body, "\n")),
-		start:   t.Start,
-		literal: t.Kind == source.Closure && !strings.HasPrefix(t.Signature, "func"),
 	}
 	if t.Kind == source.Assembly {
 		it.lang = "asm"
 	}
-	it.text = it.body
 	start := t.Start
 	if t.Doc != "" {
-		it.text = it.doc + "\n" + it.body
+		it.text = clean(strings.TrimRight(t.Doc, "\n")) + "\n" + it.text
 		if t.DocStart > 0 {
 			start = t.DocStart
 		}
@@ -203,7 +194,7 @@ func (m *material) missingItem(fn trace.Function, t source.Text) *item {
 		return it
 	}
 	// The reason is for the user, who can do something about it.
-	it := &item{name: oneLine(symbol.Short(key)), key: key, note: "source not available", tier: TierFull}
+	it := &item{name: oneLine(symbol.Short(key)), key: key, note: "source not available"}
 	m.missing[missingKey{key, fn.File}] = it
 	if t.Display != "" {
 		it.position = oneLine(m.modules.file(t.Display))

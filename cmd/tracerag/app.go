@@ -49,6 +49,8 @@ func init() {
 		{"ask", "[flags] [TRACE] QUESTION", "ask a model about a recorded run", runAsk},
 		{"compare", "[flags] A B", "what two runs did differently", runCompare},
 		{"tree", "[flags] [TRACE]", "print the call tree", runTree},
+		{"view", "[flags] [TRACE | A B]", "look at a run, or at two, in the browser", runView},
+		{"report", "[flags] -o FILE [TRACE | A B]", "the same as one HTML file", runReport},
 		{"prompt", "[flags] [TRACE] [QUESTION]", "print the prompt that ask would send", runPrompt},
 		{"attach", "[flags] PID", "record a process that runs already", runAttach},
 		{"window", "[flags] start|stop|snapshot [NAME]", "choose what of a running program is recorded", runWindow},
@@ -190,8 +192,7 @@ func (a *app) fail(err error) int {
 	a.hint(more)
 	a.hint(llm.Hint(err))
 	var big *prompt.OverWindowError
-	var over *prompt.OverBudgetError
-	if errors.As(err, &big) || errors.As(err, &over) {
+	if errors.As(err, &big) {
 		return exitTooLarge
 	}
 	return exitFailure

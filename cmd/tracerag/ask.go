@@ -231,21 +231,8 @@ func (a *app) dryRun(conv *store.Conversation, p *prompt.Prompt, cfg llm.Config,
 // afterAnswer prints what is to be said about an answer: what it cost, and what
 // it cites that it was not told.
 func (a *app) afterAnswer(conv *store.Conversation, answer llm.Answer, took time.Duration) {
-	for _, n := range answer.Notes {
+	for _, n := range append(answer.Notes, answerNotes(answer, took)...) {
 		a.note("%s", n)
-	}
-	if u := answer.Usage; u != nil {
-		line := fmt.Sprintf("%s prompt + %s answer tokens", number(int64(u.PromptTokens)), number(int64(u.CompletionTokens)))
-		if u.CachedTokens > 0 {
-			line += fmt.Sprintf(" (%s cached)", number(int64(u.CachedTokens)))
-		}
-		if usd, ok := llm.EstimateCost(answer.Model, *u); ok {
-			line += fmt.Sprintf(", about $%.4f", usd)
-		}
-		a.note("%s by the server's count, %s", line, took.Round(100*time.Millisecond))
-	}
-	if answer.FinishReason == "length" {
-		a.note("the answer was cut at a limit of tokens: raise --max-tokens, or ask to go on with --continue")
 	}
 	var sent []string
 	for _, m := range conv.Messages {
@@ -260,6 +247,25 @@ func (a *app) afterAnswer(conv *store.Conversation, answer llm.Answer, took time
 	if len(unknown) > 0 {
 		a.note("not in what was sent, so from the model's memory or made up: %s", strings.Join(unknown, ", "))
 	}
+}
+
+// answerNotes say what an answer cost, and whether it was cut.
+func answerNotes(answer llm.Answer, took time.Duration) []string {
+	var notes []string
+	if u := answer.Usage; u != nil {
+		line := fmt.Sprintf("%s prompt + %s answer tokens", number(int64(u.PromptTokens)), number(int64(u.CompletionTokens)))
+		if u.CachedTokens > 0 {
+			line += fmt.Sprintf(" (%s cached)", number(int64(u.CachedTokens)))
+		}
+		if usd, ok := llm.EstimateCost(answer.Model, *u); ok {
+			line += fmt.Sprintf(", about $%.4f", usd)
+		}
+		notes = append(notes, fmt.Sprintf("%s by the server's count, %s", line, took.Round(100*time.Millisecond)))
+	}
+	if answer.FinishReason == "length" {
+		notes = append(notes, "the answer was cut at a limit of tokens: raise --max-tokens, or ask to go on with --continue")
+	}
+	return notes
 }
 
 func (a *app) saveAnswer(s *store.Store, about store.Entry, conv *store.Conversation, model string, answer llm.Answer) error {

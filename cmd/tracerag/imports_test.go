@@ -42,8 +42,12 @@ var layers = map[string][]string{
 	"fixtures/real":    {"fixtures"},
 	"bench":            {},
 	"bench/table":      {},
+
+	"viewer":             {"calltree", "prompt", "source", "trace"},
+	"viewer/browsertest": {},
+
 	"cmd/tracerag": {"trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export",
-		"calltree", "source", "prompt", "prompt/tokens", "llm"},
+		"calltree", "source", "prompt", "prompt/tokens", "llm", "viewer"},
 }
 
 // only lists packages of others that a few of ours alone may import.
@@ -53,9 +57,9 @@ var only = map[string][]string{
 	"github.com/pkoukk/tiktoken-go":     {"prompt/tokens"},
 	"github.com/google/pprof":           {"trace", "trace/sample"},
 	"github.com/spf13/pflag":            {"cmd/tracerag"},
-	"net/http":                          {"llm", "llm/llmtest"},
-	"testing":                           {"fixtures", "fixtures/real", "llm/llmtest", "trace/recordtest"},
-	"os/exec":                           {"trace/target", "trace/gocmd", "source", "fixtures", "fixtures/real", "trace/recordtest", "cmd/tracerag"},
+	"net/http":                          {"llm", "llm/llmtest", "viewer"},
+	"testing":                           {"fixtures", "fixtures/real", "llm/llmtest", "trace/recordtest", "viewer/browsertest"},
+	"os/exec":                           {"trace/target", "trace/gocmd", "source", "fixtures", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"tracerag/viewer"
+)
+
+const reportHelp = `
+report writes the page that view shows into one file, to be attached to an issue or
+a pull request: call tree, sources, graph and prompt, of one trace or of two side by
+side. It holds source code of the program; it loads nothing and sends nothing.`
+
+func runReport(a *app, _ context.Context, c *command, args []string) int {
+	f := a.flags(c, reportHelp)
+	var t treeFlags
+	var p promptFlags
+	out := f.StringP("output", "o", "-", "write to `FILE`")
+	question := f.StringP("ask", "q", "", "put this `QUESTION` into the prompt")
+	limit := f.Int("max-size", viewer.DefaultReportSize>>20, "of data at most this many `MIB`; what is left out is told")
+	a.section(f, "The prompt")
+	p.addModel(f)
+	p.add(f)
+	a.section(f, "The call tree")
+	t.add(f)
+	t.addBaseline(f)
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	switch {
+	case f.NArg() > 2:
+		return a.usage(c, "one trace, or two to compare")
+	case *limit < 1:
+		return a.usage(c, "--max-size: at least 1")
+	case *out == "-" && terminal(a.stdout):
+		return a.usage(c, "a report is for a browser, and standard output a terminal: write it to a file with -o run.html, or pipe it")
+	}
+	s, err := a.store()
+	if err != nil {
+		return a.fail(err)
+	}
+	page, err := a.page(s, f.Args(), &t, &p, *question, nil)
+	if err != nil {
+		return a.fail(err)
+	}
+	var omitted []string
+	err = a.writeTo(*out, func(w io.Writer) (err error) {
+		omitted, err = page.WriteReport(w, *limit<<20)
+		return err
+	})
+	if err != nil {
+		return a.fail(err)
+	}
+	for _, o := range omitted {
+		a.note("left out for want of room (--max-size): %s", o)
+	}
+	return exitOK
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"time"
+
+	"tracerag/llm"
+	"tracerag/prompt"
+	"tracerag/trace/store"
+	"tracerag/viewer"
+)
+
+const viewHelp = `
+view shows a run in the browser: the call tree, the source of each function with
+the calls that it made, a graph of where the calls and the tokens are, and the
+prompt as it would be sent. Of two traces it shows one tree with what was added,
+removed and changed.
+
+The page is served on this machine only, to whoever has the URL that is printed,
+until Ctrl-C. Nothing is sent to a model but by the page's Ask button.`
+
+func runView(a *app, ctx context.Context, c *command, args []string) int {
+	f := a.flags(c, viewHelp)
+	var t treeFlags
+	var p promptFlags
+	var m modelFlags
+	question := f.StringP("ask", "q", "", "put this `QUESTION` into the prompt at first")
+	noOpen := f.Bool("no-open", false, "print the URL and open no browser")
+	a.section(f, "The model")
+	p.addModel(f)
+	m.add(f)
+	a.section(f, "The prompt")
+	p.add(f)
+	a.section(f, "The call tree")
+	t.add(f)
+	t.addBaseline(f)
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	names := f.Args()
+	if len(names) > 2 {
+		return a.usage(c, "one trace, or two to compare")
+	}
+	s, err := a.store()
+	if err != nil {
+		return a.fail(err)
+	}
+	model, err := a.pageModel(s, &p, &m)
+	if err != nil {
+		return a.fail(err)
+	}
+	page, err := a.page(s, names, &t, &p, *question, model)
+	if err != nil {
+		return a.fail(err)
+	}
+	if err := a.serve(ctx, page, model, !*noOpen); err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}
+
+// serve shows a page until Ctrl-C.
+func (a *app) serve(ctx context.Context, page *viewer.Page, model *pageModel, open bool) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	var asked viewer.Model
+	if model != nil {
+		asked = model
+	}
+	server, err := viewer.Listen(page, asked)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout, server.URL())
+	a.note("Ctrl-C ends it")
+	if open {
+		if err := openBrowser(server.URL()); err != nil {
+			a.note("no browser was opened: %v\nopen the URL above", err)
+		}
+	}
+	return server.Serve(ctx)
+}
+
+// page puts one trace, or two, on a page.
+func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags, question string, model *pageModel) (*viewer.Page, error) {
+	if len(names) == 0 {
+		names = []string{"@last"}
+	}
+	if model != nil {
+		p.model = model.cfg.Model
+	}
+	o, err := a.promptOptions(p)
+	if err != nil {
+		return nil, err
+	}
+	views, err := a.open(s, names, t)
+	if err != nil {
+		return nil, err
+	}
+	c := viewer.Content{
+		Draft: viewer.Draft{Question: question, Variant: o.Variant},
+		Prompt: func(d viewer.Draft) (*prompt.Prompt, error) {
+			for _, v := range views {
+				if v.tree.Size == 0 {
+					return nil, fmt.Errorf("trace %s: the call tree is empty: %s", v.entry.ID, emptyReason(v.trace, v))
+				}
+			}
+			o := o
+			o.Variant = d.Variant
+			return prompt.Build(promptInput(d.Question, views...), o)
+		},
+	}
+	for _, v := range views {
+		notes := v.notes()
+		if v.pruned > 0 {
+			notes = append(notes, fmt.Sprintf("%s left out, which %s did, too (--baseline=none shows them)", plural(v.pruned, "node", "nodes"), v.base))
+		}
+		c.Runs = append(c.Runs, viewer.Run{ID: v.entry.ID, Title: title(v.trace), Trace: v.trace, Tree: v.tree, Notes: notes, Source: v.text})
+		if model != nil {
+			model.about = append(model.about, v.entry)
+		}
+	}
+	return viewer.New(c)
+}
+
+// pageModel answers the page's questions.
+type pageModel struct {
+	app   *app
+	store *store.Store
+	cfg   llm.Config
+	about []store.Entry // the traces
+}
+
+// pageModel returns nil when no model is configured: the page then has the prompt
+// to be copied.
+func (a *app) pageModel(s *store.Store, p *promptFlags, m *modelFlags) (*pageModel, error) {
+	cfg, err := a.modelConfig(m, p.model)
+	switch {
+	case errors.Is(err, llm.ErrNotConfigured):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &pageModel{app: a, store: s, cfg: cfg}, nil
+}
+
+func (m *pageModel) Name() string { return m.cfg.Model }
+
+// Ask implements viewer.Model. The conversation is saved as ask saves it, so that
+// tracerag ask --continue goes on with it.
+func (m *pageModel) Ask(ctx context.Context, d viewer.Draft, p *prompt.Prompt, stream io.Writer) ([]string, error) {
+	client, err := llm.New(m.cfg)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	answer, askErr := client.Ask(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: p.Text}}}, stream)
+	if hint := llm.Hint(askErr); hint != "" {
+		askErr = fmt.Errorf("%w\n%s", askErr, hint)
+	}
+	if answer.Text == "" {
+		return answer.Notes, askErr
+	}
+	notes := append(answer.Notes, answerNotes(answer, time.Since(start))...)
+	conv := &store.Conversation{Question: d.Question, Messages: []store.Message{{Role: "user", Content: p.Text}}}
+	for _, e := range m.about {
+		conv.Traces = append(conv.Traces, e.ID)
+	}
+	if err := m.app.saveAnswer(m.store, m.about[0], conv, m.cfg.Model, answer); err != nil {
+		askErr = errors.Join(askErr, fmt.Errorf("the answer was not saved: %w", err))
+	}
+	return notes, askErr
+}
+
+// openBrowser opens a URL in the user's browser, and does not wait for it.
+func openBrowser(url string) error {
+	var cmd *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		cmd = exec.Command("open", url)
+	case "windows":
+		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", url)
+	default:
+		cmd = exec.Command("xdg-open", url)
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go cmd.Wait() // leaves no zombie
+	return nil
+}

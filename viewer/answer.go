@@ -1,0 +1,135 @@
+package viewer
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tracerag/prompt"
+)
+
+// account is a prompt as the browser gets it.
+type account struct {
+	*prompt.Prompt
+	// Places are the functions of the page that a row of the account is the
+	// text of, by row.
+	Places [][]int `json:"places"`
+	Over   string  `json:"over,omitempty"` // why it cannot be sent
+}
+
+func (p *Page) account(pr *prompt.Prompt) account {
+	a := account{Prompt: pr, Places: make([][]int, len(pr.Functions))}
+	for i, f := range pr.Functions {
+		a.Places[i] = []int{}
+		for _, fn := range f.Holds {
+			if j, ok := p.index[fn]; ok {
+				a.Places[i] = append(a.Places[i], j)
+			}
+		}
+	}
+	if err := pr.CheckWindow(); err != nil {
+		a.Over = err.Error()
+	}
+	return a
+}
+
+// event is a line of a streamed answer: a piece of it, or its end.
+type event struct {
+	Text      string     `json:"text,omitempty"`
+	Done      bool       `json:"done,omitempty"`
+	Error     string     `json:"error,omitempty"`
+	Notes     []string   `json:"notes,omitempty"`
+	Citations []citation `json:"citations,omitempty"`
+}
+
+// events sends what is written to it, each piece at once.
+type events struct {
+	w     *json.Encoder
+	flush func() error
+	said  strings.Builder
+}
+
+func (e *events) Write(b []byte) (int, error) {
+	e.said.Write(b)
+	if err := e.send(event{Text: string(b)}); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+func (e *events) send(v event) error { return cmp.Or(e.w.Encode(v), e.flush()) }
+
+// citation is what an answer cites, and where the page has it.
+type citation struct {
+	Text  string `json:"text"`
+	Known bool   `json:"known"`          // it stands in the prompt
+	Func  *int   `json:"func,omitempty"` // of the page; nil: the page does not know it
+	Line  int    `json:"line,omitempty"`
+}
+
+// cited looks up what an answer cites.
+func (p *Page) cited(answer, sent string) []citation {
+	var out []citation
+	for _, c := range prompt.CheckCitations(answer, sent) {
+		to := citation{Text: c.Text, Known: c.Known}
+		if i, line, ok := p.locate(c); ok {
+			to.Func, to.Line = &i, line
+		}
+		out = append(out, to)
+	}
+	return out
+}
+
+var positionPattern = regexp.MustCompile(`^(.+\.(?:go|s))(?::|#)L?(\d+)`)
+
+// locate finds the function that a citation means.
+func (p *Page) locate(c prompt.Citation) (fn, line int, ok bool) {
+	if c.Kind == prompt.CitesPosition {
+		m := positionPattern.FindStringSubmatch(c.Text)
+		if m == nil {
+			return 0, 0, false
+		}
+		line, _ = strconv.Atoi(m[2])
+		return p.at(m[1], line)
+	}
+	name := strings.TrimSuffix(strings.TrimSpace(c.Text), "()")
+	bare := strings.NewReplacer("(", "", ")", "", "*", "")
+	for i, f := range p.overview.Functions {
+		full := bare.Replace(f.Name)
+		if want := bare.Replace(name); want != "" && (full == want || strings.HasSuffix(full, "."+want)) {
+			return i, 0, true
+		}
+	}
+	return 0, 0, false
+}
+
+// at finds the smallest function around a line. A prompt names files of
+// dependencies by a short name of the module, which stands for all but the last
+// elements of ours.
+func (p *Page) at(file string, line int) (fn, atLine int, ok bool) {
+	want := strings.Split(file, "/")
+	slices.Reverse(want)
+	best, smallest := 0, 0
+	for i, f := range p.functions {
+		if base(f.fn.File) != want[0] {
+			continue
+		}
+		t := p.content.Runs[f.run].Source(f.fn)
+		if t.Body == "" || line < min(t.DocStart, t.Start) || line > t.End {
+			continue
+		}
+		have := strings.Split(t.Display, "/")
+		slices.Reverse(have)
+		same := 0
+		for same < min(len(have), len(want)) && have[same] == want[same] {
+			same++
+		}
+		if size := t.End - t.Start; same > best || same == best && size < smallest {
+			fn, best, smallest, ok = i, same, size, true
+		}
+	}
+	return fn, line, ok
+}

@@ -1,0 +1,197 @@
+// The prompt: what would be sent, what it costs, and the answer.
+
+import { el, byID, number, plural, copy } from "./dom.js";
+import { markdown } from "./markdown.js";
+import { data } from "./data.js";
+
+const variantWords = {
+  ordered: "ordered: tree, then each source once in call order", full: "full: tree, and sources as often as called",
+  A: "A: tree, each source once, sorted", C: "C: sources as called, no tree", CA: "CA: sources sorted, no tree", T: "T: the tree alone",
+};
+
+export class Prompt {
+  #model; #overview; #go; #changed;
+  #question; #variant; #figure; #bar; #account; #text; #error; #copy; #ask; #answer; #notes;
+  #building = null; // aborts the request that is on its way
+  #asking = null;
+  #last = null; // the account that is shown
+  #timer = 0;
+
+  constructor(overview, model, panel, go, changed) {
+    this.#overview = overview;
+    this.#model = model;
+    this.#go = go;
+    this.#changed = changed;
+    this.#question = el("textarea", { id: "question", rows: "3", placeholder: "Which function …?", oninput: () => this.#later(), disabled: !data.live });
+    this.#question.value = overview.draft.question;
+    this.#question.addEventListener("keydown", (e) => {
+      if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && overview.model) this.#start();
+    });
+    this.#variant = el("select", { id: "variant", onchange: () => this.build(), disabled: !data.live },
+      ...overview.variants.map((v) => el("option", { value: v, selected: v === overview.draft.variant }, variantWords[v] ?? v)));
+    this.#figure = el("output", { class: "figure", for: "question variant", id: "total" }, "…");
+    this.#bar = el("div", { class: "meter", role: "img" });
+    this.#error = el("p", { class: "error", role: "alert", hidden: true });
+    this.#copy = el("button", { type: "button", disabled: true, onclick: (e) => this.#last && copy(e.currentTarget, this.#last.text) }, "Copy prompt");
+    this.#ask = el("button", { type: "button", class: "primary", disabled: !overview.model, onclick: () => this.#start() }, overview.model ? "Ask " + overview.model : "Ask");
+    this.#answer = el("article", { class: "answer", "aria-live": "polite", "aria-label": "Answer", hidden: true });
+    this.#notes = el("div", { class: "notes" });
+    this.#account = el("div");
+    this.#text = el("div", { class: "prompt-text", tabindex: "0", role: "region", "aria-label": "Text of the prompt" });
+    panel.append(
+      el("div", { class: "draft" },
+        el("label", { class: "field", for: "question" }, "Question"), this.#question,
+        el("div", { class: "controls" }, el("label", { class: "field", for: "variant" }, "Variant"), this.#variant),
+        el("div", { class: "total" }, this.#figure), this.#bar, this.#error,
+        el("div", { class: "buttons" }, data.live ? this.#ask : null, this.#copy, this.#hint())),
+      this.#answer, this.#notes, this.#account,
+      el("details", { class: "whole", open: true }, el("summary", null, "The prompt as it would be sent"), this.#text));
+  }
+
+  #hint() {
+    if (!data.live) return el("span", { class: "hint" }, "A report has one prompt; tracerag view makes others and asks.");
+    if (!this.#overview.model) return el("span", { class: "hint" }, "No model is configured (tracerag ask --help): copy the prompt into any chat.");
+    return el("span", { class: "hint" }, "Ask sends the prompt below, source code included.");
+  }
+
+  get draft() { return { question: this.#question.value.trim(), variant: this.#variant.value }; }
+
+  #later() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.build(), 250);
+  }
+
+  async build() {
+    clearTimeout(this.#timer);
+    this.#building?.abort();
+    const mine = (this.#building = new AbortController());
+    this.#figure.classList.add("stale");
+    try {
+      const account = await data.prompt(this.draft, mine.signal);
+      if (mine !== this.#building) return;
+      this.#last = account;
+      this.#error.hidden = true;
+      this.#show(account);
+    } catch (err) {
+      if (err.name === "AbortError" || mine !== this.#building) return;
+      this.#fail(err.message);
+    }
+    this.#figure.classList.remove("stale");
+  }
+
+  #fail(message) {
+    this.#error.textContent = message;
+    this.#error.hidden = !message;
+  }
+
+  #show(a) {
+    const share = Math.round((100 * a.total) / a.window);
+    this.#figure.replaceChildren(
+      el("strong", { "data-total": a.total }, (a.estimated ? "about " : "") + number(a.total)), " tokens",
+      el("span", { class: "of" }, ` ${share}% of the ${number(a.window)} that ${a.model || "a model"} takes · ${a.encoding}`));
+    this.#copy.disabled = false;
+    this.#fail(a.over ?? "");
+    this.#meter(a);
+    this.#list(a);
+    this.#write(a.text);
+    this.#notes.replaceChildren(...(a.warnings ?? []).map((w) => el("p", { class: "note" }, w)));
+    this.#changed(a);
+  }
+
+  // meter shows the sections as parts of the window.
+  #meter(a) {
+    const most = Math.max(a.window, a.total);
+    this.#bar.replaceChildren(...a.sections.map((s, k) => {
+      const part = el("span", { class: "part part-" + (k % 6), title: `${s.name}: ${number(s.tokens)} tokens` });
+      part.style.width = (100 * s.tokens) / most + "%";
+      return part;
+    }));
+    this.#bar.setAttribute("aria-label", a.sections.map((s) => `${s.name} ${number(s.tokens)} tokens`).join(", "));
+  }
+
+  #list(a) {
+    const sections = el("table", { class: "sections" },
+      el("caption", { class: "offscreen" }, "Tokens by section"),
+      el("tbody", null, ...a.sections.map((s, k) => el("tr", null,
+        el("th", { scope: "row" }, el("span", { class: "dot part-" + (k % 6) }), s.name),
+        el("td", { class: "num" }, number(s.tokens)), el("td", { class: "num faint" }, plural(s.lines, "line"))))));
+    const order = a.functions.map((f, r) => r).sort((x, y) => a.functions[y].tokens * a.functions[y].times - a.functions[x].tokens * a.functions[x].times || x - y);
+    const most = 200;
+    const rows = order.slice(0, most).map((r) => {
+      const f = a.functions[r], at = a.places[r][0];
+      return el("tr", null,
+        el("th", { scope: "row" }, at === undefined ? f.name : el("button", { type: "button", class: "link mono", onclick: () => this.#go(at) }, f.name),
+          f.times > 1 ? el("span", { class: "faint" }, " ×" + f.times) : null),
+        el("td", { class: "num" }, number(f.tokens * f.times)), el("td", { class: "place faint" }, f.position ?? ""));
+    });
+    this.#account.replaceChildren(
+      el("h3", null, "Where the tokens are"), sections,
+      a.functions.length ? el("details", { class: "functions" },
+        el("summary", null, plural(a.functions.length, "function") + ", the largest first"),
+        el("table", null, el("tbody", null, ...rows)),
+        order.length > most ? el("p", { class: "hint" }, `and ${number(order.length - most)} smaller ones`) : null) : "");
+  }
+
+  // write shows the text in pieces that the browser lays out when they come into
+  // sight.
+  #write(text) {
+    const lines = text.split("\n"), pieces = [];
+    for (let k = 0; k < lines.length; k += 100) {
+      const piece = el("pre", null, lines.slice(k, k + 100).join("\n"));
+      piece.style.containIntrinsicSize = `auto ${18 * Math.min(100, lines.length - k)}px`;
+      pieces.push(piece);
+    }
+    this.#text.replaceChildren(...pieces);
+  }
+
+  async #start() {
+    if (this.#asking) return this.#asking.abort();
+    if (!this.#question.value.trim()) {
+      this.#fail("Type a question first.");
+      return this.#question.focus();
+    }
+    const label = this.#ask.textContent;
+    this.#asking = new AbortController();
+    this.#ask.textContent = "Stop";
+    this.#answer.hidden = false;
+    this.#answer.replaceChildren(el("p", { class: "hint" }, "Waiting for the first word …"));
+    this.#fail("");
+    let said = "", end = null, queued = false;
+    const show = () => {
+      queued = false;
+      this.#answer.replaceChildren(...markdown(said, (text, span) => this.#cite(text, span, end?.citations)), ...this.#ending(end));
+    };
+    try {
+      await data.ask(this.draft, this.#asking.signal, (event) => {
+        if (event.done) end = event;
+        else said += event.text ?? "";
+        if (!queued) { queued = true; requestAnimationFrame(show); }
+      });
+      if (!end) end = { error: "the answer broke off" };
+    } catch (err) {
+      end = { error: err.name === "AbortError" ? "stopped" : err.message };
+    }
+    this.#asking = null;
+    this.#ask.textContent = label;
+    show();
+  }
+
+  #ending(end) {
+    if (!end) return [];
+    const unknown = (end.citations ?? []).filter((c) => !c.known).map((c) => c.text);
+    return [
+      end.error ? el("p", { class: "error" }, end.error) : null,
+      unknown.length ? el("p", { class: "note" }, "Not in what was sent, so from the model's memory or made up: " + unknown.join(", ")) : null,
+      ...(end.notes ?? []).map((n) => el("p", { class: "note" }, n)),
+    ].filter(Boolean);
+  }
+
+  // cite makes a link of what an answer cites, once it is known where that is.
+  #cite(text, span, citations) {
+    const c = citations?.find((c) => c.text === text);
+    if (c?.func !== undefined) {
+      return el("button", { type: "button", class: "link mono cite", onclick: () => this.#go(c.func, c.line) }, text);
+    }
+    return c && !c.known ? el("code", { class: "unknown", title: "not in what was sent" }, text) : span ? el("code", null, text) : text;
+  }
+}

@@ -1,0 +1,457 @@
+// Package browsertest drives a real browser in tests: a headless Chromium, spoken
+// to in the DevTools protocol over a pipe. What tests need of it is little, and so
+// is this: load a page, evaluate, press keys, take pictures, and know what the page
+// asked the network for and what it wrote to the console.
+package browsertest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Require is the environment variable that, set to "require", makes a missing
+// browser a failure: a check that runs in CI must not vanish there unseen.
+const Require = "TRACERAG_BROWSER"
+
+// patience is how long a page may take for anything, on a machine that is busy.
+const patience = 60 * time.Second
+
+// find returns the path of a browser. TRACERAG_BROWSER may name one.
+func find() (string, error) {
+	if path := os.Getenv(Require); path != "" && path != "require" {
+		return exec.LookPath(path)
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless-shell"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("no Chromium is installed: apt-get install chromium, or name one in " + Require)
+}
+
+// Page is a tab of a browser of its own, which ends with the test.
+type Page struct {
+	tb      testing.TB
+	out     io.Writer
+	session string
+
+	mu      sync.Mutex
+	last    int
+	waiting map[int]chan reply
+	closed  error
+
+	// Requests are the URLs that the page asked for, Console what it wrote as a
+	// warning or an error, uncaught exceptions and violations of its policy too.
+	requests, console []string
+}
+
+type reply struct {
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// Open starts a browser with an empty tab of the given size, in CSS pixels. It
+// skips the test where there is no browser.
+func Open(tb testing.TB, width, height int) *Page {
+	tb.Helper()
+	path, err := find()
+	if runtime.GOOS == "windows" {
+		err = errors.New("the browser is spoken to over inherited pipes, which Windows does not have")
+	}
+	if err != nil {
+		if os.Getenv(Require) != "" {
+			tb.Fatal(err)
+		}
+		tb.Skip(err)
+	}
+	p := &Page{tb: tb, waiting: map[int]chan reply{}}
+	p.start(path, width, height)
+	var target struct {
+		TargetID string `json:"targetId"`
+	}
+	p.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	var session struct {
+		SessionID string `json:"sessionId"`
+	}
+	p.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &session)
+	p.session = session.SessionID
+	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
+		p.call(domain+".enable", nil, nil)
+	}
+	p.Resize(width, height)
+	return p
+}
+
+func (p *Page) start(path string, width, height int) {
+	p.tb.Helper()
+	in, out, err := os.Pipe()
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	from, to, err := os.Pipe()
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	// The profile is no t.TempDir: the browser's helpers may write into it for a
+	// moment after its end, which that would call a failure.
+	dir, err := os.MkdirTemp("", "browsertest")
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+		"--disable-extensions", "--disable-default-apps", "--mute-audio",
+		"--remote-debugging-pipe", "--user-data-dir="+dir, fmt.Sprintf("--window-size=%d,%d", width, height))
+	cmd.ExtraFiles = []*os.File{in, to} // 3 and 4
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		p.tb.Fatal(err)
+	}
+	in.Close()
+	to.Close()
+	p.out = out
+	go p.listen(from)
+	p.tb.Cleanup(func() {
+		out.Close() // which ends it
+		ended := make(chan struct{})
+		go func() { cmd.Wait(); close(ended) }()
+		select {
+		case <-ended:
+		case <-time.After(5 * time.Second):
+			cmd.Process.Kill()
+			<-ended
+		}
+		for range 20 {
+			if os.RemoveAll(dir) == nil {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		if p.tb.Failed() {
+			p.tb.Logf("the browser said: %.2000s", stderr.String())
+		}
+	})
+}
+
+// listen takes replies and events until the browser ends.
+func (p *Page) listen(from io.ReadCloser) {
+	defer from.Close()
+	r := bufio.NewReaderSize(from, 1<<16)
+	for {
+		data, err := r.ReadBytes(0)
+		if err != nil {
+			p.mu.Lock()
+			p.closed = errors.New("the browser has ended")
+			for _, c := range p.waiting {
+				close(c)
+			}
+			p.waiting = nil
+			p.mu.Unlock()
+			return
+		}
+		var msg struct {
+			ID     int             `json:"id"`
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
+			reply
+		}
+		if json.Unmarshal(data[:len(data)-1], &msg) != nil {
+			continue
+		}
+		p.mu.Lock()
+		if c := p.waiting[msg.ID]; msg.ID != 0 && c != nil {
+			delete(p.waiting, msg.ID)
+			c <- msg.reply
+		} else {
+			p.event(msg.Method, msg.Params)
+		}
+		p.mu.Unlock()
+	}
+}
+
+func (p *Page) event(method string, params json.RawMessage) {
+	var e struct {
+		Request struct{ URL string }
+		URL     string
+		Type    string
+		Args    []struct {
+			Value       any
+			Description string
+		}
+		Entry struct {
+			Level, Text, URL string
+		}
+		ExceptionDetails struct {
+			Text      string
+			Exception struct{ Description string }
+		}
+	}
+	if json.Unmarshal(params, &e) != nil {
+		return
+	}
+	switch method {
+	case "Network.requestWillBeSent":
+		p.requests = append(p.requests, e.Request.URL)
+	case "Network.webSocketCreated":
+		p.requests = append(p.requests, e.URL)
+	case "Runtime.consoleAPICalled":
+		if e.Type == "error" || e.Type == "warning" || e.Type == "assert" {
+			p.console = append(p.console, fmt.Sprint(e.Type, ": ", e.Args))
+		}
+	case "Runtime.exceptionThrown":
+		p.console = append(p.console, e.ExceptionDetails.Text+" "+e.ExceptionDetails.Exception.Description)
+	case "Log.entryAdded":
+		if e.Entry.Level == "error" || e.Entry.Level == "warning" {
+			p.console = append(p.console, e.Entry.Text+" "+e.Entry.URL)
+		}
+	}
+}
+
+func (p *Page) call(method string, params, result any) {
+	p.tb.Helper()
+	if err := p.try(method, params, result); err != nil {
+		p.tb.Fatalf("%s: %v", method, err)
+	}
+}
+
+func (p *Page) try(method string, params, result any) error {
+	if params == nil {
+		params = struct{}{}
+	}
+	c := make(chan reply, 1)
+	p.mu.Lock()
+	if p.closed != nil {
+		p.mu.Unlock()
+		return p.closed
+	}
+	p.last++
+	id := p.last
+	p.waiting[id] = c
+	p.mu.Unlock()
+	data, err := json.Marshal(struct {
+		ID      int    `json:"id"`
+		Method  string `json:"method"`
+		Params  any    `json:"params"`
+		Session string `json:"sessionId,omitempty"`
+	}{id, method, params, p.session})
+	if err != nil {
+		return err
+	}
+	if _, err := p.out.Write(append(data, 0)); err != nil {
+		return err
+	}
+	select {
+	case r, ok := <-c:
+		switch {
+		case !ok:
+			return errors.New("the browser has ended")
+		case r.Error != nil:
+			return errors.New(r.Error.Message)
+		case result != nil:
+			return json.Unmarshal(r.Result, result)
+		}
+		return nil
+	case <-time.After(patience):
+		return context.DeadlineExceeded
+	}
+}
+
+// Resize gives the page another size; below 700 CSS pixels it is a phone's, with
+// two device pixels each and a finger for a mouse.
+func (p *Page) Resize(width, height int) {
+	p.tb.Helper()
+	phone := width < 700
+	scale := 1
+	if phone {
+		scale = 2
+	}
+	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": scale, "mobile": phone}, nil)
+}
+
+// Dark says which colours the system prefers.
+func (p *Page) Dark(dark bool) {
+	p.tb.Helper()
+	value := "light"
+	if dark {
+		value = "dark"
+	}
+	p.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": value}}}, nil)
+}
+
+// Go loads a URL, and returns when it is loaded.
+func (p *Page) Go(to string) {
+	p.tb.Helper()
+	var r struct{ ErrorText string }
+	p.call("Page.navigate", map[string]any{"url": to}, &r)
+	if r.ErrorText != "" {
+		p.tb.Fatalf("%s: %s", to, r.ErrorText)
+	}
+	p.Wait("document.readyState === 'complete'")
+}
+
+// Eval evaluates a JavaScript expression, whose promise it waits for, and puts its
+// value into result unless that is nil.
+func (p *Page) Eval(expression string, result any) {
+	p.tb.Helper()
+	if err := p.eval(expression, result); err != nil {
+		p.tb.Fatalf("%s: %v", expression, err)
+	}
+}
+
+func (p *Page) eval(expression string, result any) error {
+	var r struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails *struct {
+			Text      string
+			Exception struct{ Description string }
+		}
+	}
+	// replMode takes top-level await; a gesture lets the page copy.
+	err := p.try("Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true}, &r)
+	switch {
+	case err != nil:
+		return err
+	case r.ExceptionDetails != nil:
+		return errors.New(r.ExceptionDetails.Text + " " + r.ExceptionDetails.Exception.Description)
+	case result != nil:
+		return json.Unmarshal(r.Result.Value, result)
+	}
+	return nil
+}
+
+// Text returns the text of the first element that a selector finds, as it is shown.
+func (p *Page) Text(selector string) (text string) {
+	p.tb.Helper()
+	p.Eval(fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector), &text)
+	return text
+}
+
+// Wait waits until a JavaScript expression is true.
+func (p *Page) Wait(expression string) {
+	p.tb.Helper()
+	var err error
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		var ok bool
+		if err = p.eval("Boolean("+expression+")", &ok); err == nil && ok {
+			return
+		}
+	}
+	p.Shot("waited-in-vain")
+	p.tb.Fatalf("waited in vain for %s (%v); console: %q", expression, err, p.Console())
+}
+
+// Click clicks in the middle of the first element that a selector finds, with the
+// mouse: what covers it gets the click.
+func (p *Page) Click(selector string) {
+	p.tb.Helper()
+	p.Wait(fmt.Sprintf("document.querySelector(%q)", selector))
+	var at struct{ X, Y float64 }
+	p.Eval(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoViewIfNeeded(); const r = e.getBoundingClientRect(); return {x: r.x + r.width / 2, y: r.y + r.height / 2}; })()`, selector), &at)
+	p.ClickAt(at.X, at.Y, 1)
+}
+
+// ClickAt clicks at a point of the window, twice for a double click.
+func (p *Page) ClickAt(x, y float64, times int) {
+	p.tb.Helper()
+	p.call("Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": x, "y": y}, nil)
+	for n := 1; n <= times; n++ {
+		for _, kind := range []string{"mousePressed", "mouseReleased"} {
+			p.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "clickCount": n}, nil)
+		}
+	}
+}
+
+// keyCodes are the Windows key codes that pages are told of keys without a text.
+var keyCodes = map[string]int{"Enter": 13, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36,
+	"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Tab": 9}
+
+// Press presses keys by their names: "ArrowDown", "Enter", "a".
+func (p *Page) Press(keys ...string) {
+	p.tb.Helper()
+	for _, key := range keys {
+		down := map[string]any{"type": "keyDown", "key": key, "code": key, "windowsVirtualKeyCode": keyCodes[key]}
+		switch {
+		case len(key) == 1:
+			down["text"] = key
+			delete(down, "code")
+		case key == "Enter":
+			down["text"] = "\r"
+		}
+		p.call("Input.dispatchKeyEvent", down, nil)
+		p.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "windowsVirtualKeyCode": keyCodes[key]}, nil)
+	}
+}
+
+// Type types a text into what has the focus.
+func (p *Page) Type(text string) {
+	p.tb.Helper()
+	p.call("Input.insertText", map[string]any{"text": text}, nil)
+}
+
+// Requests returns the URLs that were asked for so far.
+func (p *Page) Requests() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.requests...)
+}
+
+// Console returns the errors and warnings so far.
+func (p *Page) Console() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.console...)
+}
+
+// Quiet fails the test when the page wrote an error or a warning, or asked
+// anything of any place but this machine's loopback address or its own file.
+func (p *Page) Quiet() {
+	p.tb.Helper()
+	for _, line := range p.Console() {
+		p.tb.Errorf("console: %s", line)
+	}
+	if len(p.Requests()) == 0 {
+		p.tb.Error("no request was seen: the watch does not work")
+	}
+	for _, r := range p.Requests() {
+		u, err := url.Parse(r)
+		if err != nil || u.Scheme != "data" && u.Scheme != "file" && u.Scheme != "about" && u.Hostname() != "127.0.0.1" {
+			p.tb.Errorf("a request left the machine: %s", r)
+		}
+	}
+}
+
+// Shot takes a picture of the window, if TRACERAG_SHOTS names a directory for it.
+func (p *Page) Shot(name string) {
+	p.tb.Helper()
+	dir := os.Getenv("TRACERAG_SHOTS")
+	if dir == "" {
+		return
+	}
+	var r struct{ Data string }
+	p.call("Page.captureScreenshot", map[string]any{"format": "png"}, &r)
+	data, err := base64.StdEncoding.DecodeString(r.Data)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, "/", "-")+".png"), data, 0o644)
+	}
+	if err != nil {
+		p.tb.Errorf("picture %s: %v", name, err)
+	}
+}

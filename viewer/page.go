@@ -1,0 +1,321 @@
+package viewer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tracerag/calltree"
+	"tracerag/prompt"
+	"tracerag/source"
+	"tracerag/trace"
+)
+
+// Run is one recorded run, as it is looked at.
+type Run struct {
+	ID    string // of the trace
+	Title string // the command line
+	Trace *trace.Trace
+	Tree  *calltree.Tree // pruned and focused
+	Notes []string       // what the recording lacks, what was pruned
+
+	// Source returns the text of a function of this run.
+	Source func(trace.Function) source.Text
+}
+
+// Draft says which prompt is to be made.
+type Draft struct {
+	Question string         `json:"question"`
+	Variant  prompt.Variant `json:"variant"`
+}
+
+// Content is what a page shows.
+type Content struct {
+	Runs []Run // one, or two to compare
+
+	// Draft is what the prompt's fields hold at first.
+	Draft Draft
+	// Prompt makes the prompt of a draft. It is called by one goroutine at a
+	// time.
+	Prompt func(Draft) (*prompt.Prompt, error)
+}
+
+// Page is what a browser is given to look at. Making it looks for no source and
+// counts no token, since somebody waits for the tree.
+type Page struct {
+	content   Content
+	overview  overview
+	functions []owned                // as overview.Functions has them
+	index     map[trace.Function]int // into functions
+	lines     map[owned]trace.Lines  // of functions whose lines were watched
+}
+
+// owned is a function and the run whose sources have it.
+type owned struct {
+	run int
+	fn  trace.Function
+}
+
+// overview is the first that the browser asks for: all but sources and prompts.
+type overview struct {
+	Title     string           `json:"title"`
+	Runs      []runFacts       `json:"runs"`
+	Sampled   bool             `json:"sampled,omitempty"`
+	Functions []function       `json:"functions"`
+	Nodes     nodes            `json:"nodes"`
+	Diff      *diffFacts       `json:"diff,omitempty"`
+	Variants  []prompt.Variant `json:"variants"`
+	Draft     Draft            `json:"draft"`
+	Model     string           `json:"model,omitempty"` // that answers; "" none
+}
+
+type runFacts struct {
+	ID    string   `json:"id"`
+	Title string   `json:"title"`
+	Facts []fact   `json:"facts"`
+	Notes []string `json:"notes,omitempty"`
+}
+
+type fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type function struct {
+	Name    string `json:"name"` // short
+	Package string `json:"package,omitempty"`
+	At      string `json:"at,omitempty"`   // "table.go:12", as compiled
+	Main    bool   `json:"main,omitempty"` // of the program's own module
+}
+
+// nodes are the nodes of the tree in call order, a parent before its children: a
+// column for each fact. Depth tells how they hang together: the children of a
+// node are those that follow it one level deeper, up to the next node that is not
+// deeper than itself.
+type nodes struct {
+	ID    []int   `json:"id"` // handle, as tracerag tree --ids has it
+	Func  []int   `json:"func"`
+	Depth []int   `json:"depth"` // 0 for a root
+	Calls []int64 `json:"calls"`
+	Marks []int   `json:"marks"` // trace.Marks, and those below
+	Lines [][]int `json:"lines"` // of the calls in the parent's file; null none
+
+	// Go says where the go statement of a goroutine is, by node.
+	Go map[int]string `json:"go,omitempty"`
+
+	// Of two runs, what became of each node (calltree.Change), and the calls and
+	// the function in the first: Calls and Func are the second's, or the first's
+	// of what only that has.
+	Change  []int   `json:"change,omitempty"`
+	Before  []int64 `json:"before,omitempty"`
+	FuncWas []int   `json:"func_was,omitempty"`
+}
+
+// Marks that a trace keeps as the kind of a root.
+const (
+	markGo       = 1 << 8
+	markInit     = 1 << 9
+	markCallback = 1 << 10
+)
+
+type diffFacts struct {
+	Summary string `json:"summary"`
+	// First is the node at which the runs part, -1 if they do not, and Why says
+	// how.
+	First int    `json:"first"`
+	Why   string `json:"why,omitempty"`
+}
+
+// New makes a page.
+func New(c Content) (*Page, error) {
+	if len(c.Runs) < 1 || len(c.Runs) > 2 {
+		return nil, fmt.Errorf("a page is about one run or two, not %d", len(c.Runs))
+	}
+	if c.Prompt == nil {
+		return nil, errors.New("a page without a way to make its prompt")
+	}
+	if c.Draft.Variant == "" {
+		c.Draft.Variant = prompt.Ordered
+	}
+	p := &Page{content: c, index: map[trace.Function]int{}, lines: map[owned]trace.Lines{}}
+	o := &p.overview
+	o.Variants, o.Draft = prompt.Variants, c.Draft
+	var titles []string
+	for i, r := range c.Runs {
+		for id, lines := range r.Trace.Lines {
+			p.lines[owned{i, r.Trace.Functions[id]}] = lines
+		}
+		titles = append(titles, r.Title)
+		o.Runs = append(o.Runs, runFacts{r.ID, r.Title, facts(r.Trace, r.Tree), r.Notes})
+		o.Sampled = o.Sampled || r.Tree.Sampled
+	}
+	o.Title = strings.Join(slices.Compact(titles), " and ")
+	if len(c.Runs) == 1 {
+		p.addTree(c.Runs[0].Tree)
+	} else {
+		p.addDiff(calltree.Compare(c.Runs[0].Tree, c.Runs[1].Tree))
+	}
+	return p, nil
+}
+
+func (p *Page) addTree(t *calltree.Tree) {
+	t.Walk(func(n *calltree.Node, depth int) bool {
+		p.overview.Nodes.add(n, depth, p.function(0, n.Func))
+		return true
+	})
+}
+
+// addDiff walks a comparison as addTree walks a tree.
+func (p *Page) addDiff(d *calltree.Diff) {
+	ns := &p.overview.Nodes
+	at := map[*calltree.Node]int{}
+	var walk func(list []*calltree.DiffNode, depth int)
+	walk = func(list []*calltree.DiffNode, depth int) {
+		for _, n := range list {
+			i, before, was := len(ns.ID), int64(0), -1
+			if n.A != nil {
+				before, was = n.A.Calls, p.function(0, n.A.Func)
+				at[n.A] = i
+			}
+			if n.B != nil {
+				at[n.B] = i
+				ns.add(n.B, depth, p.function(1, n.B.Func))
+			} else {
+				ns.add(n.A, depth, was)
+			}
+			ns.Change = append(ns.Change, int(n.Change))
+			ns.Before = append(ns.Before, before)
+			ns.FuncWas = append(ns.FuncWas, was)
+			walk(n.Children, depth+1)
+		}
+	}
+	walk(d.Roots, 0)
+	facts := &diffFacts{Summary: d.String(), First: -1}
+	if f := d.FirstDivergence; f != nil {
+		facts.Why = why(f)
+		for _, n := range []*calltree.Node{f.B, f.A, f.UnderB, f.UnderA} {
+			if i, ok := at[n]; ok && n != nil {
+				facts.First = i
+				break
+			}
+		}
+	}
+	p.overview.Diff = facts
+}
+
+// why says how two runs part.
+func why(d *calltree.Divergence) string {
+	name := func(n *calltree.Node) string {
+		if n == nil {
+			return "nothing more"
+		}
+		return calltree.ShortName(n.Func.Name)
+	}
+	if d.Count {
+		return fmt.Sprintf("%s is called %d times, then %d", name(d.B), d.A.Calls, d.B.Calls)
+	}
+	where := "at the root"
+	if d.UnderB != nil {
+		where = name(d.UnderB)
+	} else if d.UnderA != nil {
+		where = name(d.UnderA)
+	}
+	return fmt.Sprintf("%s calls %s, then %s", where, name(d.A), name(d.B))
+}
+
+// function returns the index of a function of a run. One that both have is one,
+// with the first's text and lines.
+func (p *Page) function(run int, fn *trace.Function) int {
+	if i, ok := p.index[*fn]; ok {
+		return i
+	}
+	i := len(p.functions)
+	p.index[*fn] = i
+	p.functions = append(p.functions, owned{run, *fn})
+	f := function{Name: calltree.ShortName(fn.Name), Package: fn.Package, At: base(fn.File)}
+	if fn.StartLine > 0 && f.At != "" {
+		f.At += ":" + strconv.Itoa(fn.StartLine)
+	}
+	pr := &p.content.Runs[run].Trace.Program
+	f.Main = fn.Package == "main" || fn.Package == pr.MainPath || fn.Package == pr.Main.Path ||
+		pr.Main.Path != "" && strings.HasPrefix(fn.Package, pr.Main.Path+"/")
+	p.overview.Functions = append(p.overview.Functions, f)
+	return i
+}
+
+func (ns *nodes) add(n *calltree.Node, depth, fn int) {
+	marks := int(n.Marks)
+	switch n.Root {
+	case trace.RootGoroutine:
+		marks |= markGo
+		if g := n.Go; g != nil && (g.File != "" || g.Func != "") {
+			if ns.Go == nil {
+				ns.Go = map[int]string{}
+			}
+			ns.Go[len(ns.ID)] = goStatement(g)
+		}
+	case trace.RootInit:
+		marks |= markInit
+	case trace.RootCallback:
+		marks |= markCallback
+	}
+	ns.ID = append(ns.ID, n.ID)
+	ns.Func = append(ns.Func, fn)
+	ns.Depth = append(ns.Depth, depth)
+	ns.Calls = append(ns.Calls, n.Calls)
+	ns.Marks = append(ns.Marks, marks)
+	ns.Lines = append(ns.Lines, n.Lines)
+}
+
+func goStatement(g *trace.GoStmt) string {
+	var s []string
+	if g.File != "" {
+		s = append(s, fmt.Sprintf("%s:%d", base(g.File), g.Line))
+	}
+	if g.Func != "" {
+		s = append(s, "in "+calltree.ShortName(g.Func))
+	}
+	return strings.Join(s, " ")
+}
+
+// base is the last element of a path of any system.
+func base(file string) string { return file[strings.LastIndexAny(file, `/\`)+1:] }
+
+// facts say what a run was. Directories of this machine are not among them: a
+// report leaves it.
+func facts(tr *trace.Trace, tree *calltree.Tree) []fact {
+	var out []fact
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, fact{name, value})
+		}
+	}
+	unit := "calls"
+	if tr.Sampled {
+		unit = "samples"
+	}
+	add(unit, strconv.FormatInt(tr.Calls(), 10))
+	add("functions", strconv.Itoa(len(tr.Functions)))
+	add("nodes in the tree", strconv.Itoa(tree.Size))
+	if tr.Goroutines > 0 {
+		add("goroutines", strconv.FormatInt(tr.Goroutines, 10))
+	}
+	if !tr.Sampled {
+		add("end", tr.Exit.String())
+	}
+	if tr.Duration > 0 {
+		add("took", tr.Duration.Round(time.Millisecond).String())
+	}
+	if !tr.Start.IsZero() {
+		add("started", tr.Start.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	add("recorder", tr.Recorder)
+	p := &tr.Program
+	add("built with", strings.TrimSpace(p.GoVersion+" "+strings.Trim(p.GOOS+"/"+p.GOARCH, "/")))
+	add("module", strings.TrimSpace(p.Main.Path+" "+p.Main.Version))
+	add("revision", p.Setting("vcs.revision"))
+	return out
+}

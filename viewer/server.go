@@ -1,0 +1,204 @@
+package viewer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"tracerag/prompt"
+)
+
+// Model answers prompts.
+type Model interface {
+	// Name is what the model is called.
+	Name() string
+	// Ask sends p, the prompt of d, and writes the answer to stream as it comes.
+	// Notes are sentences for the user, beside an error, too.
+	Ask(ctx context.Context, d Draft, p *prompt.Prompt, stream io.Writer) (notes []string, err error)
+}
+
+// Server shows a page to whoever has its URL.
+type Server struct {
+	page     *Page
+	model    Model // nil: none is configured
+	listener net.Listener
+	url      string
+	handler  http.Handler
+
+	building sync.Mutex // one prompt at a time
+}
+
+// Listen makes a server on a free port of the loopback interface. A nil model
+// answers nothing; the prompt can be copied.
+func Listen(p *Page, m Model) (*Server, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listening on the loopback interface: %w", err)
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	token := newToken()
+	s := &Server{page: p, model: m, listener: l, url: "http://127.0.0.1:" + port + "/#" + token}
+	s.handler = s.routes(newGuard(port, token))
+	return s, nil
+}
+
+// URL is where the page is; it holds the token.
+func (s *Server) URL() string { return s.url }
+
+// Serve answers until ctx ends, which is no error. An answer of the model that is
+// on its way is broken off.
+func (s *Server) Serve(ctx context.Context) error {
+	hs := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    1 << 16,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		// What clients do wrong is nobody's business here, and libraries do not
+		// print.
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		<-ctx.Done()
+		stop, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if hs.Shutdown(stop) != nil {
+			hs.Close()
+		}
+	}()
+	err := hs.Serve(s.listener)
+	if errors.Is(err, http.ErrServerClosed) {
+		<-done
+		return nil
+	}
+	return err
+}
+
+func (s *Server) routes(g *guard) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", serve("text/html; charset=utf-8", servedPage))
+	mux.HandleFunc("GET /viewer.js", serve("text/javascript; charset=utf-8", script))
+	mux.HandleFunc("GET /viewer.css", serve("text/css; charset=utf-8", style))
+	mux.HandleFunc("GET /icon.svg", serve("image/svg+xml", icon))
+	mux.HandleFunc("GET /api/overview", g.known(s.overview))
+	mux.HandleFunc("GET /api/source/{function}", g.known(s.source))
+	mux.HandleFunc("POST /api/prompt", g.known(s.prompt))
+	mux.HandleFunc("POST /api/ask", g.known(s.ask))
+	return g.protect(mux)
+}
+
+func serve(contentType string, body []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.Write(body)
+	}
+}
+
+func (s *Server) overview(w http.ResponseWriter, _ *http.Request) {
+	o := s.page.overview
+	if s.model != nil {
+		o.Model = s.model.Name()
+	}
+	writeJSON(w, &o)
+}
+
+func (s *Server) source(w http.ResponseWriter, r *http.Request) {
+	i, err := strconv.Atoi(r.PathValue("function"))
+	if err != nil || i < 0 || i >= len(s.page.functions) {
+		http.Error(w, "there is no such function", http.StatusNotFound)
+		return
+	}
+	writeJSON(w, s.page.source(i))
+}
+
+func (s *Server) prompt(w http.ResponseWriter, r *http.Request) {
+	d, ok := readDraft(w, r)
+	if !ok {
+		return
+	}
+	pr, err := s.build(r.Context(), d)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		return
+	}
+	writeJSON(w, s.page.account(pr))
+}
+
+// build makes a prompt unless the browser has lost interest meanwhile, as it does
+// while a slider moves.
+func (s *Server) build(ctx context.Context, d Draft) (*prompt.Prompt, error) {
+	s.building.Lock()
+	defer s.building.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.page.content.Prompt(d)
+}
+
+// ask streams the model's answer as JSON, a line for each event.
+func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
+	d, ok := readDraft(w, r)
+	if !ok {
+		return
+	}
+	switch {
+	case s.model == nil:
+		http.Error(w, "no model is configured: see tracerag ask --help", http.StatusConflict)
+		return
+	case d.Question == "":
+		http.Error(w, "there is no question", http.StatusUnprocessableEntity)
+		return
+	}
+	pr, err := s.build(r.Context(), d)
+	if err == nil {
+		err = pr.CheckWindow()
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	out := &events{w: json.NewEncoder(w), flush: http.NewResponseController(w).Flush}
+	notes, err := s.model.Ask(r.Context(), d, pr, out)
+	end := event{Done: true, Notes: notes, Citations: s.page.cited(out.said.String(), pr.Text)}
+	if err != nil {
+		end.Error = err.Error()
+	}
+	out.send(end)
+}
+
+// readDraft reads a request's draft, or answers what is wrong with it.
+func readDraft(w http.ResponseWriter, r *http.Request) (d Draft, ok bool) {
+	// A form of another origin can send other types without asking first.
+	if r.Header.Get("Content-Type") != "application/json" {
+		http.Error(w, "the body is to be application/json", http.StatusUnsupportedMediaType)
+		return d, false
+	}
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&d); err != nil {
+		http.Error(w, "the draft cannot be read: "+err.Error(), http.StatusBadRequest)
+		return d, false
+	}
+	return d, true
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	// An error here is that of a connection that is gone.
+	_ = json.NewEncoder(w).Encode(v)
+}
