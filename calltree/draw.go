@@ -74,12 +74,12 @@ func (t *Tree) draw(w io.Writer, v View, d *drawing) error {
 			}
 			fmt.Fprintf(b, edge, fmt.Sprint("n", f.nodes[p].ID), fmt.Sprint("n", n.ID))
 		}
-		if c, ok := f.cuts(i, shown); ok {
+		if c, ok := f.cuts(i, shown, nil); ok {
 			fmt.Fprintf(b, d.cut, n.ID, d.escape.Replace(v.more(c)))
 			fmt.Fprintf(b, d.edge, fmt.Sprint("n", n.ID), fmt.Sprint("more", n.ID))
 		}
 	}
-	if c, ok := f.cuts(-1, shown); ok {
+	if c, ok := f.cuts(-1, shown, nil); ok {
 		fmt.Fprintf(b, d.cut, 0, d.escape.Replace(v.more(c)))
 	}
 	b.WriteString(d.foot)

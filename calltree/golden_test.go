@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,6 +88,7 @@ func split(text string) (comment string, sections []section) {
 //	merge           both as one
 //	focus=PATTERN   narrow; prints the error if there is one
 //	depth=N max=N   what to show
+//	fold=FUNC,...   without the subtrees of these, which marks stand for
 //	bare            without counts and positions
 //	ids color       with these
 //	limit=N         of Build; prints its error if there is one
@@ -120,6 +122,8 @@ func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 			view.Depth = n
 		case "max":
 			view.MaxNodes = n
+		case "fold":
+			view.Fold = func(n *calltree.Node) bool { return slices.Contains(strings.Split(value, ","), n.Func.Name) }
 		case "bare":
 			view.Counts, view.Positions = false, false
 		case "ids":

@@ -28,7 +28,8 @@ import (
 func (t *Tree) WriteText(w io.Writer, v View) error {
 	b := bufio.NewWriter(w)
 	f := flatten(t)
-	shown := f.fill(v.Depth, v.MaxNodes, nil)
+	folds := f.folds(v.Fold)
+	shown := f.fill(v.Depth, v.MaxNodes, folds)
 	var write func(i int)
 	write = func(i int) {
 		depth := 0
@@ -38,12 +39,26 @@ func (t *Tree) WriteText(w io.Writer, v View) error {
 			b.WriteString(v.line(f.nodes[i], t.Sampled))
 			b.WriteByte('\n')
 		}
+		var run folded
+		mark := func() {
+			if run.nodes > 0 {
+				indent(b, depth)
+				b.WriteString(v.paint(dim, run.mark(t.Sampled)))
+				b.WriteByte('\n')
+				run = folded{}
+			}
+		}
 		f.children(i, func(c int) {
-			if shown[c] {
+			switch {
+			case folds != nil && folds(c):
+				run.add(f.nodes[c : c+f.size[c]])
+			case shown[c]:
+				mark()
 				write(c)
 			}
 		})
-		if c, ok := f.cuts(i, shown); ok {
+		mark()
+		if c, ok := f.cuts(i, shown, folds); ok {
 			indent(b, depth)
 			b.WriteString(v.paint(dim, v.more(c)))
 			b.WriteByte('\n')

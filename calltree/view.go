@@ -22,6 +22,10 @@ type View struct {
 	IDs       bool // handles
 	Color     bool // ANSI colours, in text
 
+	// Fold, in text, leaves out the nodes for which it returns true, with all that
+	// is below them. Where they would stand a mark says how much is missing.
+	Fold func(*Node) bool
+
 	// File returns the file name to show for a function; nil means the last
 	// element of the path that the compiler recorded.
 	File func(*trace.Function) string
@@ -169,13 +173,14 @@ type cut struct {
 	under    *Node // whose children all are cut, if so
 }
 
-// cuts returns the nodes below entry i (-1: the roots) that are not shown.
-// They are the last of the children: see [shape.fill].
-func (f *flat) cuts(i int, shown []bool) (c cut, ok bool) {
+// cuts returns the nodes below entry i (-1: the roots) that are not shown, but
+// for those that skip, if not nil, took out of the choice. They are the last of
+// the children: see [shape.fill].
+func (f *flat) cuts(i int, shown []bool, skip func(i int) bool) (c cut, ok bool) {
 	all := true
 	f.children(i, func(child int) {
 		switch {
-		case shown[child]:
+		case shown[child], skip != nil && skip(child):
 			all = false
 			return
 		case c.nodes == 0:

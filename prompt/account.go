@@ -65,7 +65,7 @@ func account(segments []segment, o Options) *Prompt {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("the prompt leaves %s of %s tokens for the answer", thousands(p.Left), thousands(p.Window)))
 	case p.Total >= LongFrom:
 		p.Warnings = append(p.Warnings, fmt.Sprintf(
-			"the prompt has %s tokens: from %s on answers get worse with length alone; --focus, --baseline and recording fewer packages (run --include) make it shorter", thousands(p.Total), thousands(LongFrom)))
+			"the prompt has %s tokens: from %s on answers get worse with length alone; --budget, --focus, --baseline and recording fewer packages (run --include) make it shorter", thousands(p.Total), thousands(LongFrom)))
 	}
 	return p
 }
@@ -80,6 +80,7 @@ func (p *Prompt) use(u use, at map[*item]int, c tokens.Counter) {
 			Position: u.item.position,
 			Tokens:   c.Count(u.text),
 			Lines:    strings.Count(u.text, "\n"),
+			Tier:     u.item.tier,
 			Holds:    u.item.holds,
 		})
 	}
@@ -130,6 +131,6 @@ func (e *OverWindowError) Error() string {
 			b.WriteString("  " + f.Position)
 		}
 	}
-	b.WriteString("\nnarrow the call tree with --focus or --baseline, record fewer packages (run --include), leave the sources out with --variant T, or take a model with a larger window")
+	b.WriteString("\nmake it fit with --budget, narrow the call tree with --focus or --baseline, record fewer packages (run --include), leave the sources out with --variant T, or take a model with a larger window")
 	return b.String()
 }

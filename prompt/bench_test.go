@@ -21,6 +21,7 @@ func large(n, seed int) Input {
 		f := &trace.Function{Name: fmt.Sprintf("example.com/m/pkg%d.Function%d", i%100, i), StartLine: 10 * i}
 		texts[f.Name] = source.Text{
 			Display: fmt.Sprintf("pkg%d/file.go", i%100), Start: 10 * i, End: 10*i + 9, DocStart: 10 * i,
+			Signature: fmt.Sprintf("func Function%d(in []string) (out []string, err error)", i),
 			Body: fmt.Sprintf("func Function%d(in []string) (out []string, err error) {\n", i) +
 				strings.Repeat(fmt.Sprintf("\tif in[%d] == \"\" {\n\t\treturn nil, fmt.Errorf(\"no value %%d\", %d)\n\t}\n", i, seed), 3) + "}",
 		}
@@ -76,5 +77,26 @@ func BenchmarkCheckCitations(b *testing.B) {
 	answer := strings.Repeat("It is `pkg1.Function1` at pkg1/file.go:12 and `(*T).Nothing()`.\n\n", 50)
 	for b.Loop() {
 		CheckCitations(answer, p.Text)
+	}
+}
+
+// BenchmarkBudget fits programs of up to 20,000 functions that nobody has counted
+// yet into 8,000 tokens: the time is that of a command's first prompt.
+func BenchmarkBudget(b *testing.B) {
+	tokens.For("").Count("load the vocabulary")
+	seed := 1 << 20
+	for _, n := range []int{1_000, 5_000, 20_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				seed++
+				in := large(n, seed)
+				b.StartTimer()
+				if _, err := Build(in, Options{Budget: 8_000}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

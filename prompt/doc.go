@@ -33,6 +33,14 @@
 // Sources come out of repositories that may be hostile. They are fenced so
 // that none can end its own block, and the instructions call them data.
 //
+// # Budgets
+//
+// With [Options.Budget] a prompt has at most so many tokens, by an exact count of
+// the whole. Each function gets a [Tier], from its whole source down to nothing but
+// a share in the mark of a folded subtree, the least relevant the lowest ([Fit]).
+// Whatever is left out has a mark in its place, in square brackets on a line of its
+// own, which no Go parser would take, and stands in [Prompt.Fitted].
+//
 // # Accounting
 //
 // A [Prompt] always knows its tokens: in all, by section and by function, and

@@ -1,12 +1,16 @@
 package prompt
 
 // instructions open the default variant. They depend on nothing but the number
-// of runs: prompt caches match equal beginnings.
-func instructions(runs int) string {
-	if runs == 2 {
-		return instructionsTwo + instructionsReading + instructionsSourcesTwo + instructionsAnswering
+// of runs, and whether anything is left out: prompt caches match equal beginnings.
+func (m *material) instructions() string {
+	first, sources, cut := instructionsOne, instructionsSourcesOne, ""
+	if len(m.runs) == 2 {
+		first, sources = instructionsTwo, instructionsSourcesTwo
 	}
-	return instructionsOne + instructionsReading + instructionsSourcesOne + instructionsAnswering
+	if m.cut != nil {
+		cut = instructionsCut
+	}
+	return first + instructionsReading + sources + cut + instructionsAnswering
 }
 
 const instructionsOne = `You are asked about a Go program. One run of it was recorded. Below are the call tree of that run, the source of the functions that were called, and the question.
@@ -26,6 +30,11 @@ const instructionsSourcesOne = `- The sources stand in the order of the first ca
 `
 
 const instructionsSourcesTwo = `- Sources stand in the order of the first calls, each once, under their function's name and their place as file:first line-last line. Closures (F.func1 and the like) stand within the function that they belong to; all instances of a generic function share one source. A file of a dependency begins with a short name for the module, which "modules" lists.
+`
+
+// instructionsCut explains what cut.go and calltree write where something is left
+// out; a test compares them.
+const instructionsCut = `- Not everything fits: what is least relevant to the question is left out, and square brackets stand where it was. "[310 calls of 12 functions folded]" in a call tree: these functions were called, but are not listed. "[signature only: lines 31-36 left out]" or "[lines 31-90 left out: ...]" in a source: those lines of the file are not shown.
 `
 
 const instructionsAnswering = `

@@ -23,12 +23,14 @@ type jsonSection struct {
 	Only    bool   `json:"only,omitempty"`
 	Command string `json:"command,omitempty"`
 	Text    string `json:"text,omitempty"`
+	LeftOut int    `json:"left_out,omitempty"` // functions whose source is left out of sources
 }
 
 type jsonFunction struct {
 	Name     string `json:"name"`
 	Position string `json:"position,omitempty"`
 	Note     string `json:"note,omitempty"`
+	Shown    string `json:"shown,omitempty"` // a [Tier]; "" is all
 	Source   string `json:"source,omitempty"`
 }
 
@@ -39,14 +41,14 @@ func renderJSON(parts []part) []segment {
 		if i == len(parts)-1 {
 			comma = "\n"
 		}
-		head := marshal(jsonSection{string(p.kind), p.run, p.only, p.command, p.text})
+		head := marshal(jsonSection{string(p.kind), p.run, p.only, p.command, p.text, p.left})
 		if p.kind != partSources {
 			segs = append(segs, segment{section: p.name(), text: head + comma})
 			continue
 		}
 		segs = append(segs, segment{section: p.name(), text: strings.TrimSuffix(head, "}") + `,"functions":[` + "\n"})
 		for j, it := range p.items {
-			text := marshal(jsonFunction{it.name, it.position, it.note, it.text})
+			text := jsonItem(it)
 			if j < len(p.items)-1 {
 				text += ","
 			}
@@ -56,6 +58,14 @@ func renderJSON(parts []part) []segment {
 		segs = append(segs, segment{section: p.name(), text: "]}" + comma})
 	}
 	return frame("{\"sections\":[\n", segs, "]}\n")
+}
+
+func jsonItem(it *item) string {
+	f := jsonFunction{Name: it.name, Position: it.position, Note: it.note, Source: it.text}
+	if it.tier != TierFull {
+		f.Shown = it.tier.String()
+	}
+	return marshal(f)
 }
 
 // marshal encodes v on one line, with "<", ">" and "&" as they are: escaped

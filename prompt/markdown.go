@@ -22,6 +22,9 @@ func renderMarkdown(parts []part) []segment {
 				text := markdownItem(it)
 				segs = append(segs, segment{s.section, text, []use{{it, text}}})
 			}
+			if p.left > 0 {
+				segs = append(segs, segment{section: s.section, text: leftOut(p.left) + "\n\n"})
+			}
 			continue
 		default:
 			s.text += strings.TrimRight(p.text, "\n") + "\n\n"

@@ -25,6 +25,14 @@ type item struct {
 	note     string // why the text is missing, or may differ from what ran
 	path     string // file on disk
 
+	tier    Tier // how much of the source text is: TierFull but in a [cut]
+	elided  int  // lines of it that are left out
+	doc     string
+	sign    string // the declaration's signature
+	body    string // the whole declaration
+	start   int    // line of body, 0 unknown
+	literal bool   // a package variable, not a function
+
 	holds []trace.Function // those of the trees that it is the text of, in call order
 }
 
@@ -32,12 +40,14 @@ type item struct {
 type material struct {
 	question string
 	runs     []runMaterial
+	order    []trace.Function // all functions, in the order of their first calls
 	texts    map[trace.Function]source.Text
 	items    map[trace.Function]*item
 	missing  map[missingKey]*item
 	modules  modules
 	position func(*trace.Function) string
 	warnings []string
+	cut      *cut // what is left out to fit a budget; nil: nothing
 }
 
 type missingKey struct{ decl, file string }
@@ -60,7 +70,6 @@ func collect(in Input) (*material, error) {
 		missing:  map[missingKey]*item{},
 		position: in.Position,
 	}
-	var order []trace.Function
 	for i, r := range in.Runs {
 		if r.Tree == nil {
 			return nil, errors.New("a run without a call tree")
@@ -84,18 +93,18 @@ func collect(in Input) (*material, error) {
 				t = in.Source(*n.Func)
 			}
 			m.texts[*n.Func] = t
-			order = append(order, *n.Func)
+			m.order = append(m.order, *n.Func)
 		}
 	}
 	if len(m.runs) == 2 && m.runs[0].label == m.runs[1].label {
 		return nil, fmt.Errorf("both runs are labelled %q", m.runs[0].label)
 	}
-	texts := make([]source.Text, len(order))
-	for i, fn := range order {
+	texts := make([]source.Text, len(m.order))
+	for i, fn := range m.order {
 		texts[i] = m.texts[fn]
 	}
 	m.modules = newModules(texts)
-	m.assign(order)
+	m.assign(m.order)
 	for i := range m.runs {
 		m.occurrences(&m.runs[i])
 	}
@@ -168,16 +177,23 @@ func (m *material) newItem(fn trace.Function, t source.Text) *item {
 		name: oneLine(symbol.Short(key)),
 		key:  key,
 		lang: "go",
-		text: clean(strings.TrimRight(t.Body, "\n")),
 		note: oneLine(t.Warning),
 		path: t.Path,
+
+		tier:    TierFull,
+		doc:     clean(strings.TrimRight(t.Doc, "\n")),
+		sign:    clean(strings.TrimSpace(t.Signature)),
+		body:    clean(strings.TrimRight(t.Body, "\n")),
+		start:   t.Start,
+		literal: t.Kind == source.Closure && !strings.HasPrefix(t.Signature, "func"),
 	}
 	if t.Kind == source.Assembly {
 		it.lang = "asm"
 	}
+	it.text = it.body
 	start := t.Start
 	if t.Doc != "" {
-		it.text = clean(strings.TrimRight(t.Doc, "\n")) + "\n" + it.text
+		it.text = it.doc + "\n" + it.body
 		if t.DocStart > 0 {
 			start = t.DocStart
 		}
@@ -194,7 +210,7 @@ func (m *material) missingItem(fn trace.Function, t source.Text) *item {
 		return it
 	}
 	// The reason is for the user, who can do something about it.
-	it := &item{name: oneLine(symbol.Short(key)), key: key, note: "source not available"}
+	it := &item{name: oneLine(symbol.Short(key)), key: key, note: "source not available", tier: TierFull}
 	m.missing[missingKey{key, fn.File}] = it
 	if t.Display != "" {
 		it.position = oneLine(m.modules.file(t.Display))

@@ -31,6 +31,10 @@ type Input struct {
 	// Position returns a function's place for the tree, such as
 	// "dir/file.go:12"; nil means as its source has it.
 	Position func(*trace.Function) string
+	// Score says how relevant a function is to the question, the higher the more,
+	// and why in some words. It decides what goes first where not all fits into
+	// [Options.Budget]. Nil goes by place in the tree and number of calls.
+	Score func(trace.Function) (score float64, why string)
 }
 
 // Placement says where the question stands.
@@ -64,6 +68,11 @@ type Options struct {
 	Model   string         // chooses counter and window where they are not given
 	Counter tokens.Counter // that of Model
 	Window  int            // tokens that Model takes; 0: from the table of models
+
+	// Budget is how many tokens the prompt may have. What does not fit is left
+	// out, the least relevant first, with a mark where it was; 0 leaves out
+	// nothing.
+	Budget int
 }
 
 // Section is a part of a prompt. The sections are the prompt, in its order.
@@ -80,6 +89,7 @@ type FunctionTokens struct {
 	Tokens   int    `json:"tokens"` // each time
 	Lines    int    `json:"lines"`  // each time
 	Times    int    `json:"times"`  // how often it stands in the prompt
+	Tier     Tier   `json:"tier"`   // how much of it does
 
 	// Holds are the functions of the call trees whose text it is: the one that
 	// it is named after, closures within it, instances of a generic one.
@@ -95,13 +105,16 @@ type Prompt struct {
 	Window    int              `json:"window"`    // tokens that the model takes
 	Left      int              `json:"left"`      // for the answer; negative: does not fit
 	Model     string           `json:"model,omitempty"`
-	Estimated bool             `json:"estimated"` // the model's tokenizer is not public
-	Encoding  string           `json:"encoding"`  // how tokens were counted
+	Estimated bool             `json:"estimated"`        // the model's tokenizer is not public
+	Encoding  string           `json:"encoding"`         // how tokens were counted
+	Budget    int              `json:"budget,omitempty"` // that it was made to fit
+	Fitted    []Fitted         `json:"fitted,omitempty"` // with a budget, the most relevant function first
 	Warnings  []string         `json:"warnings,omitempty"`
 }
 
 // Build makes the prompt. A prompt that does not fit into the model's window
 // is no error here, so that its account can be shown: see [Prompt.CheckWindow].
+// One that does not fit into the budget is, an *OverBudgetError.
 func Build(in Input, o Options) (*Prompt, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -113,23 +126,35 @@ func Build(in Input, o Options) (*Prompt, error) {
 	if err != nil {
 		return nil, err
 	}
-	var segments []segment
-	parts := m.layout(o.Variant, o.QuestionAt)
-	switch {
-	case o.Template != "":
-		if segments, err = m.execute(o.Template); err != nil {
-			return nil, err
+	var p *Prompt
+	if o.Budget > 0 {
+		p, err = m.fit(in, o)
+	} else {
+		var segments []segment
+		if segments, err = m.render(o); err == nil {
+			p = account(segments, o)
 		}
-	case o.Format == XML:
-		segments = renderXML(parts)
-	case o.Format == JSON:
-		segments = renderJSON(parts)
-	default:
-		segments = renderMarkdown(parts)
 	}
-	p := account(segments, o)
+	if err != nil {
+		return nil, err
+	}
 	p.Warnings = append(slices.Clone(m.warnings), p.Warnings...)
 	return p, nil
+}
+
+// render writes the prompt, less what is cut.
+func (m *material) render(o Options) ([]segment, error) {
+	if o.Template != "" {
+		return m.execute(o.Template)
+	}
+	parts := m.layout(o.Variant, o.QuestionAt)
+	switch o.Format {
+	case XML:
+		return renderXML(parts), nil
+	case JSON:
+		return renderJSON(parts), nil
+	}
+	return renderMarkdown(parts), nil
 }
 
 // complete fills in defaults and refuses what it does not know.
@@ -148,6 +173,9 @@ func (o *Options) complete() error {
 	}
 	if o.Counter == nil {
 		o.Counter = tokens.For(o.Model)
+	}
+	if o.Budget < 0 {
+		return fmt.Errorf("a budget of %d tokens", o.Budget)
 	}
 	if err := oneOf("variant", o.Variant, Variants...); err != nil {
 		return err

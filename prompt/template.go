@@ -14,6 +14,7 @@ const TemplateHelp = `A template is a Go text/template. It is given:
   .Instructions  the fixed text that opens the default prompt
   .Question      may be empty
   .Modules       short names of modules and what they stand for, a line each
+  .Left          of how many functions the source is left out to fit a budget
   .Both          of two runs, the functions that both call (a list of functions)
   .Runs          one run, or two, each with
     .Label       "A" or "B" of two runs, else empty
@@ -56,6 +57,7 @@ var (
 type templateData struct {
 	Instructions, Question, Modules string
 	Both                            []*templateFunction
+	Left                            int
 	Runs                            []templateRun
 }
 
@@ -105,10 +107,11 @@ func (m *material) execute(text string) ([]segment, error) {
 }
 
 func (m *material) templateData() (templateData, []*templateFunction) {
-	d := templateData{Instructions: instructions(len(m.runs)), Question: m.question, Modules: m.modules.legend()}
+	d := templateData{Instructions: m.instructions(), Question: m.question, Modules: m.modules.legend()}
 	of := map[*item]*templateFunction{}
 	var all []*templateFunction
 	wrap := func(items []*item) []*templateFunction {
+		items, _ = m.cut.apply(items)
 		fs := make([]*templateFunction, len(items))
 		for i, it := range items {
 			if of[it] == nil {
@@ -126,6 +129,7 @@ func (m *material) templateData() (templateData, []*templateFunction) {
 			Functions: wrap(r.once), Sorted: wrap(sorted(r.once)), Every: wrap(r.every),
 		})
 	}
+	_, d.Left = m.cut.apply(m.union())
 	if len(m.runs) == 2 {
 		both, a, b := split(m.runs[0].once, m.runs[1].once)
 		d.Both, d.Runs[0].Only, d.Runs[1].Only = wrap(both), wrap(a), wrap(b)

@@ -24,14 +24,17 @@ func (m *material) treeText(r *runMaterial, v Variant) string {
 			return ""
 		}
 		shown[*fn] = true
-		if it := m.items[*fn]; v == Ordered && it != nil && it.text != "" && m.owns(it, *fn) {
+		if m.cut != nil && !m.cut.positions {
+			return ""
+		}
+		if it := m.items[*fn]; v == Ordered && it != nil && it.text != "" && m.owns(it, *fn) && m.cut.shows(it) {
 			return ""
 		}
 		return m.file(fn)
 	}
 	var b strings.Builder
 	// A strings.Builder does not fail, and WriteText fails only where it does.
-	_ = r.tree.WriteText(&b, calltree.View{Counts: true, Positions: true, File: file})
+	_ = r.tree.WriteText(&b, calltree.View{Counts: true, Positions: true, File: file, Fold: m.cut.fold()})
 	return clean(b.String())
 }
 

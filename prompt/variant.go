@@ -54,6 +54,7 @@ type part struct {
 	command string // of a tree
 	text    string
 	items   []*item // of sources
+	left    int     // functions whose source is left out of it to fit a budget
 }
 
 // name is the section's name: "sources A".
@@ -77,7 +78,7 @@ func (m *material) layout(v Variant, at Placement) []part {
 	var parts []part
 	question := part{kind: partQuestion, text: m.question}
 	if v == Ordered {
-		parts = append(parts, part{kind: partInstructions, text: instructions(len(m.runs))})
+		parts = append(parts, part{kind: partInstructions, text: m.instructions()})
 	}
 	if at != Last && m.question != "" {
 		parts = append(parts, question)
@@ -101,7 +102,10 @@ func (m *material) layout(v Variant, at Placement) []part {
 	if at != First && m.question != "" {
 		parts = append(parts, question)
 	}
-	return slices.DeleteFunc(parts, func(p part) bool { return p.kind == partSources && len(p.items) == 0 })
+	for i := range parts {
+		parts[i].items, parts[i].left = m.cut.apply(parts[i].items)
+	}
+	return slices.DeleteFunc(parts, func(p part) bool { return p.kind == partSources && len(p.items)+p.left == 0 })
 }
 
 // one lays out a run by itself.

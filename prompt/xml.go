@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"encoding/xml"
+	"strconv"
 	"strings"
 )
 
@@ -33,6 +34,9 @@ func renderXML(parts []part) []segment {
 			text := xmlItem(it)
 			segs = append(segs, segment{p.name(), text, []use{{it, text}}})
 		}
+		if p.left > 0 {
+			end = "<left_out" + attr("functions", strconv.Itoa(p.left)) + "/>\n" + end
+		}
 		segs = append(segs, segment{section: p.name(), text: end})
 	}
 	return frame("<prompt>\n", segs, "</prompt>\n")
@@ -45,6 +49,9 @@ func xmlItem(it *item) string {
 	}
 	if it.note != "" {
 		open += attr("note", it.note)
+	}
+	if it.tier != TierFull {
+		open += attr("shown", it.tier.String())
 	}
 	if it.text == "" {
 		return open + "/>\n"

@@ -19,6 +19,7 @@ type meta struct {
 	Requires   []string
 	Total      total
 	Name       string
+	Test       Test
 	Recorder   string
 	Command    []string
 	Dir        string
@@ -56,6 +57,7 @@ func (m *meta) fields() []metaField {
 		{"requires", &m.Requires, m.Requires == nil},
 		{"total", &m.Total, false},
 		{"name", &m.Name, m.Name == ""},
+		{"test", &m.Test, m.Test == Test{}},
 		{"recorder", &m.Recorder, false},
 		{"command", &m.Command, m.Command == nil},
 		{"dir", &m.Dir, m.Dir == ""},
@@ -81,7 +83,7 @@ const (
 )
 
 func (t *Trace) comments() ([]string, error) {
-	m := meta{FormatVersion, nil, total{t.Calls(), len(t.Nodes)}, t.Name, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses, nil, nil}
+	m := meta{FormatVersion, nil, total{t.Calls(), len(t.Nodes)}, t.Name, t.Test, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses, nil, nil}
 	m.Program.Path, m.Program.BuildID = "", "" // they stand in the mapping
 	var out []string
 	add := func(key string, v any) error {

@@ -24,7 +24,7 @@ func FromProfile(p *profile.Profile) (*Trace, error) {
 		return nil, err
 	}
 	t := &Trace{Recorder: m.Recorder, Command: m.Command, Dir: m.Dir, Exit: m.Exit, Program: m.Program,
-		Name: m.Name, Include: m.Include, Exclude: m.Exclude, Baseline: m.Baseline, Goroutines: m.Goroutines, Losses: m.Losses, Lines: m.Lines}
+		Name: m.Name, Test: m.Test, Include: m.Include, Exclude: m.Exclude, Baseline: m.Baseline, Goroutines: m.Goroutines, Losses: m.Losses, Lines: m.Lines}
 	switch typ := p.SampleType[0].Type; typ {
 	case typeCalls:
 	case typeSamples:

@@ -37,10 +37,11 @@ import (
 
 // Trace is one recorded run.
 type Trace struct {
-	Name     string   // that its user gave it, such as that of a window; "" none
+	Name     string   // that its user gave it, such as that of a window, or its test's; "" none
+	Test     Test     // the one test that the run was of; zero: it was not of one test
 	Recorder string   // "breakpoint", "probe", or "sample" for an imported profile
 	Sampled  bool     // counts are samples, not calls
-	Command  []string // the target and its arguments as they were typed
+	Command  []string // the target and its arguments as they were typed; with a Test, the go test of it alone
 	Dir      string   // working directory of the run
 	Start    time.Time
 	Duration time.Duration
@@ -62,17 +63,30 @@ type Trace struct {
 	Lines map[FuncID]Lines
 }
 
+// Test names a test, an example, a fuzz target with its seeds or a benchmark.
+type Test struct {
+	Package string `json:"package"` // import path of the package that is tested
+	Name    string `json:"name"`
+}
+
 // Exit says how the target ended.
 type Exit struct {
 	Code   int    `json:"code"`             // exit status; meaningless when Signal is set
 	Signal string `json:"signal,omitempty"` // "SIGKILL"; empty when it exited by itself
 }
 
+// Known reports whether the target's end was seen.
+func (e Exit) Known() bool { return e.Code >= 0 || e.Signal != "" }
+
+// Failed reports whether the target ended otherwise than by exit status 0: a test
+// failed then.
+func (e Exit) Failed() bool { return e.Code != 0 || e.Signal != "" }
+
 func (e Exit) String() string {
 	if e.Signal != "" {
 		return "killed by " + e.Signal
 	}
-	if e.Code < 0 {
+	if !e.Known() {
 		return "its end was not seen"
 	}
 	return fmt.Sprintf("exit status %d", e.Code)

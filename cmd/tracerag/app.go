@@ -192,7 +192,8 @@ func (a *app) fail(err error) int {
 	a.hint(more)
 	a.hint(llm.Hint(err))
 	var big *prompt.OverWindowError
-	if errors.As(err, &big) {
+	var over *prompt.OverBudgetError
+	if errors.As(err, &big) || errors.As(err, &over) {
 		return exitTooLarge
 	}
 	return exitFailure

@@ -6,7 +6,7 @@ const (
 	exitOK       = 0
 	exitFailure  = 1 // what was asked for could not be done; compare: the runs differ
 	exitUsage    = 2 // the command line is wrong; compare: any error
-	exitTooLarge = 3 // the prompt does not fit the model's window
+	exitTooLarge = 3 // the prompt does not fit the model's window, or the budget
 
 	exitRunFailed   = 125 // run: tracerag itself failed
 	exitRunCannot   = 126 // run: the program cannot be executed or recorded

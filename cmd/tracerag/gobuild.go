@@ -40,6 +40,7 @@ type goOrder struct {
 	Program []string `json:"program"` // the part of it that stands for the program
 	Test    bool     `json:"test"`    // it is go test
 	Package bool     `json:"package"` // it is a package, and no go command was typed
+	Each    int      `json:"each"`    // record each test by itself, so many at a time; 0: all in one run
 }
 
 // goReport is what an inner tracerag tells the outer one.
@@ -48,6 +49,11 @@ type goReport struct {
 	Ended bool   `json:"ended"` // the rest means nothing before
 	Trace string `json:"trace"` // file of the saved trace; "" none
 	Code  int    `json:"code"`  // exit code as tracerag run has it
+	// Failed says that tracerag failed, and the code is its own.
+	Failed bool `json:"failed,omitempty"`
+
+	Each  []eachRun `json:"each,omitempty"`  // in place of Trace: the tests that are recorded,
+	Tests int       `json:"tests,omitempty"` // of so many
 
 	pid int
 	log []byte
@@ -67,7 +73,7 @@ func innerFlag(f *pflag.FlagSet) *string {
 // question if there is one.
 func (a *app) runGo(ctx context.Context, s *store.Store, g *gocmd.Command, typed, flags []string, r *runFlags, question string, finish func(*recording) error) int {
 	code, recs, err := a.recordGo(ctx, s, g, typed, flags, r)
-	if err == nil {
+	if err == nil && r.each == 0 {
 		err = a.finishGo(g, recs, code, question, finish)
 	}
 	if err != nil {
@@ -108,7 +114,7 @@ func (a *app) recordGo(ctx context.Context, s *store.Store, g *gocmd.Command, ty
 		return exitRunFailed, nil, err
 	}
 	defer os.RemoveAll(dir)
-	order := goOrder{Flags: flags, Dir: a.cwd, Command: typed, Program: g.Program(), Test: g.Verb == "test", Package: g.Package}
+	order := goOrder{Flags: flags, Dir: a.cwd, Command: typed, Program: g.Program(), Test: g.Verb == "test", Package: g.Package, Each: r.each}
 	if g.Package {
 		order.Program = typed[:len(typed)-len(g.Args)+len(order.Program)]
 	}
@@ -126,9 +132,23 @@ func (a *app) recordGo(ctx context.Context, s *store.Store, g *gocmd.Command, ty
 	if terminal(a.stderr) {
 		a.note("building %s without inlining", g.Subject())
 	}
+	stop := func() {}
+	if r.each > 0 {
+		stop = a.watchEach(dir)
+	}
 	code, err := a.runGoCommand(ctx, args, dir)
+	stop()
 	if err != nil {
 		return exitRunFailed, nil, err
+	}
+	if r.each > 0 {
+		inner, err := a.collectEach(g, dir, code)
+		if err != nil {
+			code = exitRunFailed
+		} else if inner != 0 {
+			code = inner
+		}
+		return code, nil, err
 	}
 	recs, inner, err := a.collect(s, dir)
 	for _, rec := range recs {
@@ -274,12 +294,13 @@ func (a *app) runInner(ctx context.Context, f *pflag.FlagSet, dir string, r *run
 		defer log.Close()
 		a.stderr = log
 	}
-	rec, err := a.recordInner(ctx, f, args, &order, r)
+	rec, err := a.recordInner(ctx, f, args, &order, r, &report, path+".json")
 	report.Ended = true
-	if err != nil {
+	switch {
+	case err != nil:
 		a.fail(err)
-		report.Code = recordCode(args[0], err)
-	} else {
+		report.Code, report.Failed = recordCode(args[0], err), true
+	case rec != nil:
 		report.Trace, report.Code = rec.entry.Path, rec.trace.Exit.Code
 	}
 	if err := writeJSON(path+".json", report); err != nil {
@@ -288,7 +309,7 @@ func (a *app) runInner(ctx context.Context, f *pflag.FlagSet, dir string, r *run
 	}
 	switch {
 	case err == nil && !order.Package:
-		if rec.trace.Exit.Signal != "" {
+		if rec != nil && rec.trace.Exit.Signal != "" {
 			endLike(rec.trace.Exit)
 		}
 		return report.Code
@@ -299,7 +320,8 @@ func (a *app) runInner(ctx context.Context, f *pflag.FlagSet, dir string, r *run
 }
 
 // recordInner records a program that runs here, by flags that were typed elsewhere.
-func (a *app) recordInner(ctx context.Context, f *pflag.FlagSet, args []string, order *goOrder, r *runFlags) (*recording, error) {
+// Of tests that are recorded each by itself the report, at path, has the results.
+func (a *app) recordInner(ctx context.Context, f *pflag.FlagSet, args []string, order *goOrder, r *runFlags, report *goReport, path string) (*recording, error) {
 	if err := f.Parse(order.Flags); err != nil {
 		return nil, err
 	}
@@ -313,6 +335,9 @@ func (a *app) recordInner(ctx context.Context, f *pflag.FlagSet, args []string, 
 		return nil, err
 	}
 	r.dir, r.typed, r.program = runDir, order.Command, order.Program
+	if order.Each > 0 {
+		return nil, a.runInnerEach(ctx, s, args, order, r, report, path)
+	}
 	return a.record(ctx, s, args, r)
 }
 

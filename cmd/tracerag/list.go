@@ -22,6 +22,8 @@ type summary struct {
 	Saved      time.Time      `json:"saved"`
 	Bytes      int64          `json:"bytes"`
 	Error      string         `json:"error,omitempty"` // why it cannot be read; the rest is missing then
+	Name       string         `json:"name,omitempty"`  // its user's, or its test's
+	Test       trace.Test     `json:"test,omitzero"`
 	Command    []string       `json:"command,omitempty"`
 	Dir        string         `json:"dir,omitempty"`
 	Recorder   string         `json:"recorder,omitempty"`
@@ -51,6 +53,7 @@ func summarize(s *store.Store, e store.Entry) summary {
 		out.Error = err.Error()
 		return out
 	}
+	out.Name, out.Test = tr.Name, tr.Test
 	out.Command, out.Dir, out.Recorder, out.Sampled = tr.Command, tr.Dir, tr.Recorder, tr.Sampled
 	out.Start, out.Seconds, out.Program, out.title = tr.Start, tr.Duration.Seconds(), &tr.Program, title(tr)
 	if !tr.Sampled {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/atotto/clipboard"
 
@@ -25,6 +24,7 @@ func runPrompt(a *app, _ context.Context, c *command, args []string) int {
 	var p promptFlags
 	compare := f.StringArray("compare", nil, "put two `TRACES` side by side: --compare A B QUESTION")
 	account := f.Bool("tokens", false, "print the account of tokens, by section and function, instead of the prompt")
+	explain := f.Bool("explain", false, "print for each function how much of it --budget leaves, and why, instead of the prompt")
 	asJSON := f.Bool("json", false, "print prompt and account as JSON")
 	toClipboard := f.Bool("copy", false, "copy the prompt to the clipboard instead of printing it")
 	a.section(f, "The prompt")
@@ -39,6 +39,9 @@ func runPrompt(a *app, _ context.Context, c *command, args []string) int {
 	if p.template == "help" {
 		fmt.Fprint(a.stdout, prompt.TemplateHelp)
 		return exitOK
+	}
+	if *explain && p.budget == "" {
+		return a.usage(c, "--explain is about what --budget leaves out")
 	}
 	s, err := a.store()
 	if err != nil {
@@ -58,6 +61,8 @@ func runPrompt(a *app, _ context.Context, c *command, args []string) int {
 		err = a.printJSON(pr)
 	case *account:
 		err = writeAccount(a.stdout, pr)
+	case *explain:
+		err = writeExplanation(a.stdout, pr)
 	default:
 		err = a.deliver(pr, *toClipboard)
 	}
@@ -144,25 +149,4 @@ func (a *app) build(s *store.Store, names []string, question string, t *treeFlag
 	}
 	pr, err := prompt.Build(promptInput(question, views...), o)
 	return pr, views, err
-}
-
-// writeAccount prints what every part of a prompt costs.
-func writeAccount(w io.Writer, p *prompt.Prompt) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "tokens\tlines\tsection")
-	for _, s := range p.Sections {
-		fmt.Fprintf(tw, "%d\t%d\t%s\n", s.Tokens, s.Lines, s.Name)
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(tw, "\ntokens\tlines\ttimes\tfunction\tposition")
-	for _, f := range p.Functions {
-		fmt.Fprintf(tw, "%d\t%d\t%d\t%s\t%s\n", f.Tokens, f.Lines, f.Times, f.Name, f.Position)
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\ntotal %s; %s left\n", budgetLine(p), number(int64(p.Left)))
-	return err
 }

@@ -37,11 +37,15 @@ rebuild, no symbols and no privileges; on linux/amd64 it runs at nearly full spe
   tracerag run -- go run ./cmd/app --csv data.csv
   tracerag run -- go test -run Border ./table
   tracerag run -- ./cmd/app --csv data.csv                     a package; exits as its program does
+  tracerag run --each -- go test ./...                         a trace for each test
 
-The last three are built without inlining outside the standard library (-gcflags,
+The last four are built without inlining outside the standard library (-gcflags,
 added to yours), so that every call in the source is counted. The go command builds
 and runs them as ever and the exit code is its own: go run's is 1 when the program
-fails. go test makes a trace for each package that it tests.
+fails. go test makes a trace for each package that it tests, and with --each one for
+each test, example, fuzz target (with its seeds) and, with -bench, benchmark: the
+program is built once and started for each of them. What it does without any test
+(TestMain) is their baseline. A trace is named after its test: tracerag tree TestFit.
 
 Patterns of --include and --exclude are the go command's: ./..., github.com/x/...,
 std, all, main. By default everything outside the standard library is recorded.
@@ -54,6 +58,7 @@ recorded, 127 it is not there.`
 type runFlags struct {
 	include, exclude []string
 	baseline         string
+	each             int // tests at a time that are recorded each by itself; 0: all in one run
 	recorder         recorderFlags
 
 	// Set when the go command has built the program and starts it for us.
@@ -82,6 +87,8 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	a.section(f, "Recording")
 	r.add(f)
 	window := f.Bool("window", false, "record only what runs between tracerag window start and stop (see tracerag\nhelp window)")
+	f.IntVar(&r.each, "each", 0, "record every test of go test in a run of its own, `N` at a time")
+	f.Lookup("each").NoOptDefVal = "1"
 	inner := innerFlag(f)
 	a.section(f, "The answer")
 	question := f.StringP("ask", "q", "", "go straight on to the answer to this `QUESTION`")
@@ -94,6 +101,9 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	p.add(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
+	}
+	if f.Changed("each") && r.each == 0 {
+		return a.usage(c, "--each=0: one test at a time at least")
 	}
 	if f.NArg() == 0 {
 		return a.usage(c, "no program: tracerag run -- ./app --csv data.csv")
@@ -126,8 +136,19 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	if *window && r.recorder.name == "breakpoint" {
 		return a.usage(c, "windows need the probe: leave --recorder out")
 	}
+	if r.each < 0 || r.each > 0 && (*window || *question != "") {
+		return a.usage(c, "--each makes a trace of every test, one at a time or more: without --window, and asked about one by one afterwards")
+	}
+	if r.each > 0 && g != nil {
+		if err := g.Each(); err != nil {
+			return a.usage(c, err.Error())
+		}
+	}
 	if *window {
 		return a.runWindows(ctx, s, f.Args(), &r)
+	}
+	if r.each > 0 && g == nil {
+		return a.runEach(ctx, s, f.Args(), &r)
 	}
 	if g != nil {
 		return a.runGo(ctx, s, g, f.Args(), args[:len(args)-f.NArg()], &r, *question, finish)

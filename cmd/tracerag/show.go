@@ -96,6 +96,7 @@ func describe(w io.Writer, tr *trace.Trace, sum *summary) error {
 		row("packages", fmt.Sprintf("include %v, exclude %v", tr.Include, tr.Exclude))
 	}
 	row("name", tr.Name)
+	row("test of", tr.Test.Package)
 	row("baseline", tr.Baseline)
 	functions, nodes := plural(sum.Functions, "function", "functions"), plural(sum.Nodes, "node", "nodes")
 	if tr.Sampled {

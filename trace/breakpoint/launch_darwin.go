@@ -26,6 +26,9 @@ func launch(t *target.Target) (*proc.TargetGroup, error) {
 	if t.Silent {
 		return gdbserial.LLDBLaunch(args, t.Dir, 0, nil, "", [3]string{os.DevNull, os.DevNull, os.DevNull})
 	}
+	if t.Output != nil {
+		return gdbserial.LLDBLaunch(args, t.Dir, 0, nil, "", [3]string{os.DevNull, t.Output.Name(), t.Output.Name()})
+	}
 	return gdbserial.LLDBLaunch(args, t.Dir, proc.LaunchForeground, nil, "", [3]string{})
 }
 

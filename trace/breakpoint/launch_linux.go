@@ -55,17 +55,13 @@ func launch(t *target.Target) (*proc.TargetGroup, error) {
 // startStopped starts the target and leaves it, as a stopped process that
 // nobody traces, before its first instruction.
 func startStopped(t *target.Target) (pid int, err error) {
-	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
-	if t.Silent {
-		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-		if err != nil {
-			return 0, err
-		}
-		defer null.Close()
-		files = []*os.File{null, null, null}
+	files, release, err := t.Files()
+	if err != nil {
+		return 0, err
 	}
+	defer release()
 	p, err := os.StartProcess(t.Path, t.Args, &os.ProcAttr{
-		Dir: t.Dir, Files: files,
+		Dir: t.Dir, Files: files[:],
 		Sys: &unix.SysProcAttr{
 			Ptrace: true, // stops it when it has become the program
 			// Without us it would run into breakpoints that nobody handles.

@@ -31,6 +31,20 @@ func launch(t *target.Target) (*proc.TargetGroup, error) {
 	if t.Binary.Stripped {
 		defer hushStderr(&err)()
 	}
+	if t.Output != nil {
+		// delve closes what it is given.
+		if err.File != nil {
+			err.File.Close()
+		}
+		var failed error
+		if out.File, failed = duplicate(t.Output); failed != nil {
+			return nil, failed
+		}
+		if err.File, failed = duplicate(t.Output); failed != nil {
+			out.File.Close()
+			return nil, failed
+		}
+	}
 	// With LaunchForeground the target gets our standard input.
 	return native.Launch(args, t.Dir, proc.LaunchForeground, nil, "", "", out, err)
 }

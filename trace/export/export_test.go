@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // that a trace can hold.
 func example() *trace.Trace {
 	t := &trace.Trace{
-		Name: "first", Recorder: "breakpoint", Command: []string{"./app", "--csv", "my data.csv"}, Dir: "/src/app",
+		Name: "TestFirst", Test: trace.Test{Package: "example.com/app", Name: "TestFirst"}, Recorder: "breakpoint", Command: []string{"./app", "--csv", "my data.csv"}, Dir: "/src/app",
 		Start: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Duration: 1500 * time.Millisecond, Exit: trace.Exit{Code: 3},
 		Program: trace.Program{
 			Path: "/src/app/app", BuildID: "b1", GoVersion: "go1.26.0", GOOS: "linux", GOARCH: "amd64", MainPath: "example.com/app",
@@ -208,6 +208,7 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 		var l struct {
 			Schema, Type string
 			// of the header
+			Test        trace.Test
 			Recorder    string
 			Sampled     bool
 			Command     []string
@@ -263,7 +264,7 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 		switch l.Type {
 		case "trace":
 			want = [4]int{l.Functions, l.Nodes, l.Losses, l.Activations}
-			out = trace.Trace{Name: l.Name, Recorder: l.Recorder, Sampled: l.Sampled, Command: l.Command, Dir: l.Dir, Start: l.Start, Duration: l.DurationNS,
+			out = trace.Trace{Name: l.Name, Test: l.Test, Recorder: l.Recorder, Sampled: l.Sampled, Command: l.Command, Dir: l.Dir, Start: l.Start, Duration: l.DurationNS,
 				Exit: l.Exit, Program: l.Program, Include: l.Include, Exclude: l.Exclude, Baseline: l.Baseline, Goroutines: l.Goroutines}
 		case "function":
 			if l.ID != got[0] {

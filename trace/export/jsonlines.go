@@ -55,6 +55,7 @@ type jsonHeader struct {
 	Schema     string        `json:"schema"`
 	Type       string        `json:"type"`
 	Name       string        `json:"name,omitempty"`
+	Test       trace.Test    `json:"test,omitzero"`
 	Recorder   string        `json:"recorder"`
 	Sampled    bool          `json:"sampled"`
 	Command    []string      `json:"command,omitempty"`
@@ -77,7 +78,7 @@ type jsonHeader struct {
 
 func header(t *trace.Trace) jsonHeader {
 	return jsonHeader{
-		Schema: Schema, Type: "trace", Name: t.Name, Recorder: t.Recorder, Sampled: t.Sampled, Command: t.Command, Dir: t.Dir,
+		Schema: Schema, Type: "trace", Name: t.Name, Test: t.Test, Recorder: t.Recorder, Sampled: t.Sampled, Command: t.Command, Dir: t.Dir,
 		Start: t.Start, DurationNS: t.Duration.Nanoseconds(), Exit: t.Exit, Program: t.Program,
 		Include: t.Include, Exclude: t.Exclude, Baseline: t.Baseline, Goroutines: t.Goroutines,
 		Calls: t.Calls(), Functions: len(t.Functions), Nodes: len(t.Nodes), Losses: len(t.Losses),

@@ -121,18 +121,11 @@ const maxStub = 160
 
 // start starts the target and patches it. It is still held then.
 func start(t *target.Target, p *prepared, o Options) (*running, error) {
-	files := [3]*os.File{os.Stdin, os.Stdout, os.Stderr}
-	if t.Silent || t.NoInput {
-		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-		if err != nil {
-			return nil, err
-		}
-		defer null.Close()
-		files[0] = null
-		if t.Silent {
-			files[1], files[2] = null, null
-		}
+	files, release, err := t.Files()
+	if err != nil {
+		return nil, err
 	}
+	defer release()
 	proc, err := inject.Start(t.Path, t.Args, inject.Attr{Dir: t.Dir, Files: files, SharesGroup: target.SharesGroup()})
 	if errors.Is(err, inject.ErrPtrace) || errors.Is(err, inject.ErrPrivileged) || errors.Is(err, fs.ErrPermission) {
 		return nil, err // as with any recorder

@@ -235,18 +235,26 @@ func (s *Store) Load(name string) (*trace.Trace, Entry, error) {
 	if err != nil {
 		return nil, Entry{}, err
 	}
-	t, err := readFile(e.Path)
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
+	t, err := read(e.Path)
+	if err != nil {
 		return nil, Entry{}, err
 	}
-	if errors.Is(err, trace.ErrForeign) {
-		return nil, Entry{}, fmt.Errorf("%s: %w: `tracerag import %s` makes a sampled trace of it", e.Path, err, e.Path)
-	}
-	if err != nil {
-		return nil, Entry{}, fmt.Errorf("%s: %w", e.Path, err)
-	}
 	return t, e, nil
+}
+
+// read reads a trace, and has an error name the file.
+func read(path string) (*trace.Trace, error) {
+	t, err := readFile(path)
+	var pathError *fs.PathError
+	switch {
+	case err == nil:
+		return t, nil
+	case errors.As(err, &pathError):
+		return nil, err
+	case errors.Is(err, trace.ErrForeign):
+		return nil, fmt.Errorf("%s: %w: `tracerag import %s` makes a sampled trace of it", path, err, path)
+	}
+	return nil, fmt.Errorf("%s: %w", path, err)
 }
 
 func readFile(path string) (*trace.Trace, error) {

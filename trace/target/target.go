@@ -33,6 +33,9 @@ type Target struct {
 	// Silent runs the program without our standard input, output, error and
 	// terminal: a baseline's output is nobody's.
 	Silent bool
+	// Output takes the program's standard output and error, in place of ours; nil
+	// leaves it ours.
+	Output *os.File
 }
 
 // Find looks the command's program up as a shell would, reads it, and chooses
@@ -104,6 +107,27 @@ func Of(pid int, include, exclude []string) (*Target, error) {
 	t.Args = strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
 	t.program = exe
 	return t, nil
+}
+
+// Files returns what the program has for standard input, output and error. They
+// are to be released when it has been started.
+func (t *Target) Files() (files [3]*os.File, release func(), err error) {
+	files, release = [3]*os.File{os.Stdin, os.Stdout, os.Stderr}, func() {}
+	if t.Silent || t.NoInput {
+		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		if err != nil {
+			return files, release, err
+		}
+		release = func() { null.Close() }
+		files[0] = null
+		if t.Silent {
+			files[1], files[2] = null, null
+		}
+	}
+	if t.Output != nil {
+		files[1], files[2] = t.Output, t.Output
+	}
+	return files, release, nil
 }
 
 // isProgram tells what is linked to be loaded by a program from what is one.

@@ -1,0 +1,51 @@
+package calltree
+
+import (
+	"fmt"
+
+	"tracerag/trace"
+)
+
+// folded counts subtrees that stand next to each other and are left out.
+type folded struct {
+	nodes     int
+	calls     int64
+	marks     trace.Marks // those that say how far the calls are to be believed
+	functions map[string]bool
+}
+
+func (f *folded) add(nodes []*Node) {
+	if f.functions == nil {
+		f.functions = map[string]bool{}
+	}
+	for _, n := range nodes {
+		f.nodes++
+		f.calls += n.Calls
+		f.marks |= n.Marks & (trace.Floor | trace.Approximate)
+		f.functions[n.Func.Name] = true
+	}
+}
+
+// mark is what stands in their place: "[310 calls of 12 functions folded]".
+func (f *folded) mark(sampled bool) string {
+	calls := "calls"
+	switch {
+	case sampled:
+		calls = "samples"
+	case f.calls == 1 && f.marks == 0:
+		calls = "call"
+	}
+	functions := "functions"
+	if len(f.functions) == 1 {
+		functions = "function"
+	}
+	return fmt.Sprintf("[%s %s of %d %s folded]", number(f.calls, f.marks), calls, len(f.functions), functions)
+}
+
+// folds is the predicate of a view over the entries of a flat tree, or nil.
+func (f *flat) folds(fold func(*Node) bool) func(i int) bool {
+	if fold == nil {
+		return nil
+	}
+	return func(i int) bool { return fold(f.nodes[i]) }
+}

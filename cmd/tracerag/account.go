@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+
+	"tracerag/prompt"
+)
+
+// writeAccount prints what every part of a prompt costs, and what was left out.
+func writeAccount(w io.Writer, p *prompt.Prompt) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "tokens\tlines\tsection")
+	for _, s := range p.Sections {
+		fmt.Fprintf(tw, "%d\t%d\t%s\n", s.Tokens, s.Lines, s.Name)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	shown := func(prompt.Tier) string { return "" }
+	if p.Budget > 0 {
+		shown = func(t prompt.Tier) string { return t.String() + "\t" }
+	}
+	fmt.Fprintf(tw, "\ntokens\tlines\ttimes\t%sfunction\tposition\n", ifBudget(p, "shown\t"))
+	for _, f := range p.Functions {
+		fmt.Fprintf(tw, "%d\t%d\t%d\t%s%s\t%s\n", f.Tokens, f.Lines, f.Times, shown(f.Tier), f.Name, f.Position)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	if err := writeLeftOut(tw, p); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\ntotal %s; %s left\n", budgetLine(p), number(int64(p.Left)))
+	return err
+}
+
+func ifBudget(p *prompt.Prompt, s string) string {
+	if p.Budget == 0 {
+		return ""
+	}
+	return s
+}
+
+// writeLeftOut lists the functions of which something is left out, the most
+// relevant first.
+func writeLeftOut(tw *tabwriter.Writer, p *prompt.Prompt) error {
+	head := false
+	for _, f := range p.Fitted {
+		if f.Tier == prompt.TierFull {
+			continue
+		}
+		if !head {
+			head = true
+			fmt.Fprintln(tw, "\nshown\tlines left out\tfunction\tposition")
+		}
+		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\n", f.Tier, f.Elided, f.Name, f.Position)
+	}
+	return tw.Flush()
+}
+
+// writeExplanation prints for every function, the most relevant first, how much of
+// it a prompt has, its score, what it would cost at each tier, and why it has
+// that score. What was not counted stands with a "~".
+func writeExplanation(w io.Writer, p *prompt.Prompt) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "shown\tscore\tfull\tran\twindow\tsignature\tfunction\tposition\twhy")
+	for _, f := range p.Fitted {
+		fmt.Fprintf(tw, "%s\t%.3f", f.Tier, f.Score)
+		for _, t := range []prompt.Tier{prompt.TierFull, prompt.TierRan, prompt.TierWindow, prompt.TierSignature} {
+			cost := "-"
+			if n := f.Tokens[t]; n > 0 {
+				cost = strconv.Itoa(n)
+				if f.Guess {
+					cost = "~" + cost
+				}
+			}
+			fmt.Fprintf(tw, "\t%s", cost)
+		}
+		fmt.Fprintf(tw, "\t%s\t%s\t%s\n", f.Name, f.Position, f.Why)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\ntotal %s, of a budget of %s\n", budgetLine(p), number(int64(p.Budget)))
+	return err
+}

@@ -1,0 +1,120 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+
+	"tracerag/calltree"
+)
+
+// cut is what a prompt leaves out to fit a budget. A nil cut leaves out nothing.
+type cut struct {
+	// items has what stands for each item, itself or less of it. One that is not
+	// in it has no source in the prompt.
+	items map[*item]*item
+	// nodes are those that the call trees list; nil lists all.
+	nodes map[*calltree.Node]bool
+	// positions says that the trees have them.
+	positions bool
+}
+
+// apply puts into a list of items what stands for them, and says how many
+// functions are left out of it.
+func (c *cut) apply(items []*item) (shown []*item, left int) {
+	if c == nil {
+		return items, 0
+	}
+	seen := map[*item]bool{}
+	for _, it := range items {
+		if s := c.items[it]; s != nil {
+			shown = append(shown, s)
+		} else if !seen[it] {
+			seen[it] = true
+			left++
+		}
+	}
+	return shown, left
+}
+
+// shows reports whether an item has a place among the sources.
+func (c *cut) shows(it *item) bool { return c == nil || c.items[it] != nil }
+
+// fold is what a [calltree.View] leaves out.
+func (c *cut) fold() func(*calltree.Node) bool {
+	if c == nil || c.nodes == nil {
+		return nil
+	}
+	return func(n *calltree.Node) bool { return !c.nodes[n] }
+}
+
+// leftOut stands at the end of sources of which some are left out.
+func leftOut(n int) string {
+	if n == 1 {
+		return "[the source of 1 more function is left out]"
+	}
+	return fmt.Sprintf("[the sources of %s more functions are left out]", thousands(n))
+}
+
+// at returns what stands for the item at a tier, nil if there is no such thing.
+func (it *item) at(t Tier) *item {
+	switch {
+	case t == TierFull:
+		return it
+	case t == TierSignature && it.sign != "" && it.start > 0:
+		return it.signature()
+	}
+	return nil
+}
+
+// shortDoc is the length in bytes of a doc comment that a signature keeps whole;
+// of a longer one it has the first paragraph.
+const shortDoc = 600
+
+// signature is the item without its body. The mark stands alone on its line and
+// is no Go, so that nobody takes it for source.
+func (it *item) signature() *item {
+	lines := strings.Count(it.body, "\n") + 1
+	first := it.start + strings.Count(it.sign, "\n")
+	if last := it.start + lines - 1; first < last {
+		first++ // the line with the opening brace is there
+	}
+	s := *it
+	s.tier = TierSignature
+	s.elided = it.start + lines - first
+	s.text = it.sign + "\n[signature only: " + lineRange{from: first, to: it.start + lines - 1}.words() + " left out]"
+	if it.doc != "" {
+		s.text = it.docStart() + s.text
+	}
+	return &s
+}
+
+// docStart is the doc comment, or the first paragraph of a long one.
+func (it *item) docStart() string {
+	if len(it.doc) <= shortDoc {
+		return it.doc + "\n"
+	}
+	var b strings.Builder
+	lines := strings.Split(it.doc, "\n")
+	for i, line := range lines {
+		if b.Len() > 0 && strings.TrimSpace(strings.TrimLeft(line, "/*")) == "" || b.Len() > shortDoc {
+			return b.String() + fmt.Sprintf("[%s of the comment left out]\n", plural(len(lines)-i, "more line"))
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// words are "line 3" or "lines 3-12".
+func (r lineRange) words() string {
+	if r.from == r.to {
+		return fmt.Sprintf("line %d", r.from)
+	}
+	return fmt.Sprintf("lines %d-%d", r.from, r.to)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return thousands(n) + " " + what + "s"
+}

@@ -1,0 +1,151 @@
+package prompt
+
+import (
+	"cmp"
+	"slices"
+
+	"tracerag/calltree"
+	"tracerag/trace"
+)
+
+// unfolder chooses which nodes of the call trees are listed where not all of
+// them fit. Its costs are guesses: a line's tokens cannot be counted alone,
+// since a line break with its indent is one token, and counting a large tree
+// takes longer than all else. The caller counts what came out, and corrects.
+type unfolder struct {
+	branches []branch
+	order    []int32 // of branches, the most wanted first
+}
+
+// branch is a node in the trees, laid out one after the other in call order.
+type branch struct {
+	node       *calltree.Node
+	parent     int32 // -1: a root
+	prev, next int32 // siblings; -1: none
+	first      int32 // child; -1: none
+	cost       int32
+	shown      bool
+}
+
+// markCost is about what the mark of a fold takes, with its indent.
+const markCost = 11
+
+// newUnfolder lays out the trees. The nodes that are wanted most are the first
+// ones of each function, by the function's score; then come the others, likewise.
+// So a tree that is cut shows as many of the relevant functions as it can, rather
+// than one of them again and again.
+func newUnfolder(runs []runMaterial, score func(*trace.Function) float64, cost func(*trace.Function) int) *unfolder {
+	u := &unfolder{}
+	size := 0
+	for i := range runs {
+		size += runs[i].tree.Size
+	}
+	u.branches = make([]branch, 0, size)
+	again := make([]bool, 0, size)
+	scores := make([]float64, 0, size)
+	for i := range runs {
+		seen := map[*trace.Function]bool{}
+		var add func(nodes []*calltree.Node, parent int32)
+		add = func(nodes []*calltree.Node, parent int32) {
+			prev := int32(-1)
+			for _, n := range nodes {
+				at := int32(len(u.branches))
+				u.branches = append(u.branches, branch{node: n, parent: parent, prev: prev, next: -1, first: -1, cost: int32(cost(n.Func))})
+				switch {
+				case prev >= 0:
+					u.branches[prev].next = at
+				case parent >= 0:
+					u.branches[parent].first = at
+				}
+				again = append(again, seen[n.Func])
+				scores = append(scores, score(n.Func))
+				seen[n.Func] = true
+				prev = at
+				add(n.Children, at)
+			}
+		}
+		add(runs[i].tree.Roots, -1)
+	}
+	u.order = make([]int32, len(u.branches))
+	for i := range u.order {
+		u.order[i] = int32(i)
+	}
+	slices.SortStableFunc(u.order, func(a, b int32) int {
+		if again[a] != again[b] {
+			if again[a] {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(scores[b], scores[a])
+	})
+	return u
+}
+
+// misses is how many nodes in a row may be too costly before the rest is not
+// tried: the order is by relevance, not by cost, so that some that come later fit.
+const misses = 1000
+
+// choose returns the nodes to show in about as many tokens as budget says. A
+// node that is shown has its callers shown.
+func (u *unfolder) choose(budget int) map[*calltree.Node]bool {
+	for i := range u.branches {
+		u.branches[i].shown = false
+	}
+	left, missed := budget, 0
+	for _, i := range u.order {
+		if left <= 0 || missed > misses {
+			break
+		}
+		if u.branches[i].shown {
+			continue
+		}
+		if c := u.pathCost(i, left); c > left {
+			missed++
+		} else {
+			left -= c
+			missed = 0
+			for j := i; j >= 0 && !u.branches[j].shown; j = u.branches[j].parent {
+				u.branches[j].shown = true
+			}
+		}
+	}
+	nodes := map[*calltree.Node]bool{}
+	for i := range u.branches {
+		b := &u.branches[i]
+		// The mark of a fold takes no less than the one line that it would hide.
+		if !b.shown && b.first < 0 && (b.parent < 0 || u.branches[b.parent].shown) && !u.hidden(b.prev) && !u.hidden(b.next) {
+			b.shown = true
+		}
+		if b.shown {
+			nodes[b.node] = true
+		}
+	}
+	return nodes
+}
+
+// pathCost is what it costs to show a branch and those above it that are not
+// shown, with the marks that come and go. It stops counting at stop.
+func (u *unfolder) pathCost(i int32, stop int) int {
+	c := 0
+	if u.branches[i].first >= 0 {
+		c = markCost
+	}
+	for ; i >= 0 && !u.branches[i].shown && c <= stop; i = u.branches[i].parent {
+		b := &u.branches[i]
+		c += int(b.cost)
+		if u.hidden(b.prev) {
+			c += markCost
+		}
+		if u.hidden(b.next) {
+			c += markCost
+		}
+		if b.parent < 0 || u.branches[b.parent].shown {
+			c -= markCost // of the fold that it was part of
+		}
+	}
+	return c
+}
+
+// hidden reports whether there is a branch that is not shown.
+func (u *unfolder) hidden(i int32) bool { return i >= 0 && !u.branches[i].shown }
