@@ -50,6 +50,8 @@ type Diff struct {
 	// Roots is the second tree, with what is only in the first put where it
 	// was: below the same parent, behind the same sibling.
 	Roots []*DiffNode
+
+	counts bool // are compared
 }
 
 // DiffNode is a node of one tree or of both.
@@ -96,13 +98,25 @@ type matching struct {
 	moved []bool // by entry of a
 }
 
+// Ignore is a way in which two runs may differ without being different.
+type Ignore uint8
+
+// What may be ignored of runs whose goroutines interleave or that range over maps.
+const (
+	IgnoreCounts Ignore = 1 << iota // how often a node was called
+	IgnoreOrder                     // in which order a caller called what it called
+)
+
 // Compare returns what changed from a to b. The trees are left alone, and are
 // to be built with the same options.
-func Compare(a, b *Tree) *Diff {
+func Compare(a, b *Tree, ignore ...Ignore) *Diff {
+	var without Ignore
+	for _, i := range ignore {
+		without |= i
+	}
 	m := match(flatten(a), flatten(b))
-	d := &Diff{A: a, B: b}
+	d := &Diff{A: a, B: b, counts: !a.Sampled && !b.Sampled && without&IgnoreCounts == 0}
 	d.arrange(m)
-	counts := !a.Sampled && !b.Sampled
 	var counted *Divergence
 	var classify func(nodes []*DiffNode)
 	classify = func(nodes []*DiffNode) {
@@ -116,7 +130,7 @@ func Compare(a, b *Tree) *Diff {
 				d.Removed++
 			case n.Change == Moved:
 				d.Moved++
-			case counts && countsDiffer(n.A, n.B):
+			case d.counts && countsDiffer(n.A, n.B):
 				n.Change = Changed
 				d.Changed++
 				if counted == nil {
@@ -129,7 +143,7 @@ func Compare(a, b *Tree) *Diff {
 		}
 	}
 	classify(d.Roots)
-	if d.FirstDivergence = diverge(a.Roots, b.Roots, nil, nil); d.FirstDivergence == nil {
+	if d.FirstDivergence = diverge(a.Roots, b.Roots, nil, nil, without&IgnoreOrder == 0); d.FirstDivergence == nil {
 		d.FirstDivergence = counted
 	}
 	return d

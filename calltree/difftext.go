@@ -134,7 +134,7 @@ func (d *Diff) writeNode(b *bufio.Writer, v *View, n *DiffNode, depth int) {
 	if n.Change == Moved {
 		line += " moved from " + place(n.A.Parent)
 	}
-	if n.A != nil && n.B != nil && !tree.Sampled && countsDiffer(n.A, n.B) {
+	if n.A != nil && n.B != nil && d.counts && countsDiffer(n.A, n.B) {
 		line += fmt.Sprintf(" count %s -> %s", number(n.A.Calls, n.A.Marks), number(n.B.Calls, n.B.Marks))
 	}
 	b.WriteString(v.paint(s.color, s.sign))

@@ -37,17 +37,17 @@ func pathTo(n, under *Node) []*Node {
 // diverge walks two trees in step, down to the first node that differs. What
 // runs by itself, goroutines and callbacks, comes after the calls of the same
 // caller and is compared as a set: its order is the scheduler's, and differs
-// between two runs of one program.
-func diverge(a, b []*Node, underA, underB *Node) *Divergence {
-	callsA, setA := sequence(a)
-	callsB, setB := sequence(b)
-	if d := inStep(callsA, callsB, underA, underB); d != nil {
+// between two runs of one program. Without order, all is.
+func diverge(a, b []*Node, underA, underB *Node, order bool) *Divergence {
+	callsA, setA := sequence(a, order)
+	callsB, setB := sequence(b, order)
+	if d := inStep(callsA, callsB, underA, underB, order); d != nil {
 		return d
 	}
-	return inStep(setA, setB, underA, underB)
+	return inStep(setA, setB, underA, underB, order)
 }
 
-func inStep(a, b []*Node, underA, underB *Node) *Divergence {
+func inStep(a, b []*Node, underA, underB *Node, order bool) *Divergence {
 	for i := range max(len(a), len(b)) {
 		d := &Divergence{UnderA: underA, UnderB: underB}
 		if i < len(a) {
@@ -59,7 +59,7 @@ func inStep(a, b []*Node, underA, underB *Node) *Divergence {
 		if d.A == nil || d.B == nil || d.A.identity() != d.B.identity() {
 			return d
 		}
-		if d := diverge(d.A.Children, d.B.Children, d.A, d.B); d != nil {
+		if d := diverge(d.A.Children, d.B.Children, d.A, d.B, order); d != nil {
 			return d
 		}
 	}
@@ -68,9 +68,9 @@ func inStep(a, b []*Node, underA, underB *Node) *Divergence {
 
 // sequence splits siblings into those whose order is the program's, and the
 // others in an order that does not depend on the run.
-func sequence(nodes []*Node) (calls, set []*Node) {
+func sequence(nodes []*Node, order bool) (calls, set []*Node) {
 	for _, n := range nodes {
-		if n.Root == trace.RootGoroutine || n.Root == trace.RootCallback {
+		if !order || n.Root == trace.RootGoroutine || n.Root == trace.RootCallback {
 			set = append(set, n)
 		} else {
 			calls = append(calls, n)

@@ -44,6 +44,18 @@ func (t *Tree) Focus(pattern string) (*Tree, error) {
 	return t.copyOf(f, keep), nil
 }
 
+// Without returns t less the nodes that drop returns true for, with all that is
+// below them. IDs and totals are those of t, which is left alone.
+func (t *Tree) Without(drop func(*Node) bool) *Tree {
+	f := flatten(t)
+	keep := make([]bool, len(f.nodes))
+	for i, n := range f.nodes {
+		p := f.parent[i]
+		keep[i] = (p < 0 || keep[p]) && !drop(n)
+	}
+	return t.copyOf(f, keep)
+}
+
 // copyOf returns a copy of the nodes of t, of which f is the layout, to keep.
 func (t *Tree) copyOf(f *flat, keep []bool) *Tree {
 	c := &Tree{Sampled: t.Sampled}

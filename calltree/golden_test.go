@@ -80,7 +80,7 @@ func split(text string) (comment string, sections []section) {
 }
 
 // command runs one command: words, of which the last is the output (text,
-// json, dot, mermaid, diff, diffjson) and the others come before it, in order:
+// json, dot, mermaid, diff, diffcontext, diffjson) and the others come before it, in order:
 //
 //	graph, init     options of Build
 //	prune           by the baseline; prints how many nodes went, in text
@@ -92,12 +92,18 @@ func split(text string) (comment string, sections []section) {
 //	bare            without counts and positions
 //	ids color       with these
 //	limit=N         of Build; prints its error if there is one
+//	uncounted       of a diff: counts do not matter
+//	unordered       nor does the order
+//	around=N        of diffcontext
+//	without=PACKAGE leave its functions out
 func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 	t.Helper()
 	var o calltree.Options
 	view := calltree.View{Counts: true, Positions: true, Command: "tracerag tree 7f3a"}
 	source := "trace"
 	prune, merge := false, false
+	var ignore []calltree.Ignore
+	around, without := 0, ""
 	focus := ""
 	args := strings.Fields(words)
 	for _, arg := range args[:len(args)-1] {
@@ -112,6 +118,14 @@ func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 			o.MaxNodes = n
 		case "prune":
 			prune = true
+		case "uncounted":
+			ignore = append(ignore, calltree.IgnoreCounts)
+		case "unordered":
+			ignore = append(ignore, calltree.IgnoreOrder)
+		case "around":
+			around = n
+		case "without":
+			without = value
 		case "other":
 			source = "other"
 		case "merge":
@@ -138,6 +152,9 @@ func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 		tree, err := calltree.Build(in[name], o)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if without != "" {
+			tree = tree.Without(func(n *calltree.Node) bool { return n.Func.Package == without })
 		}
 		return tree
 	}
@@ -171,9 +188,11 @@ func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 	case "mermaid":
 		err = tree.WriteMermaid(&out, view)
 	case "diff":
-		err = calltree.Compare(tree, build("other")).WriteText(&out, view)
+		err = calltree.Compare(tree, build("other"), ignore...).WriteText(&out, view)
+	case "diffcontext":
+		err = calltree.Compare(tree, build("other"), ignore...).WriteContext(&out, view, around)
 	case "diffjson":
-		err = calltree.Compare(tree, build("other")).WriteJSON(&out)
+		err = calltree.Compare(tree, build("other"), ignore...).WriteJSON(&out)
 	default:
 		t.Fatalf("no such output: %s", output)
 	}

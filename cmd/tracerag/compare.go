@@ -2,26 +2,58 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tracerag/calltree"
+	"tracerag/trace"
+	"tracerag/trace/target"
 )
 
 const compareHelp = `
 compare sets the call trees of two runs side by side: which calls were added,
 removed, moved, or made another number of times, and where the runs first part.
-Times, addresses and ids never count.
+Times, addresses, lines and ids never count.
+
+  tracerag compare @prev @last
+
+With --gate it runs a command, records it, and holds the run against a baseline: a
+trace, or a file that --update has made of such a run, to be kept beside the tests.
+What the command prints goes to standard error. The run's exit status counts, too.
+
+  tracerag compare --gate testdata/border.pb.gz --update -- go test -run Border ./table
+  tracerag compare --gate testdata/border.pb.gz -- go test -run Border ./table
+
+What differs from run to run of one program can be left out by --ignore:
+
+  counts       how often a call is made
+  order        in which order a caller makes its calls (it ranges over a map, say)
+  goroutines   goroutines and callbacks, with all that they call
+  PACKAGES     functions of these packages, with all that they call: example.com/log/...
 
 Exit code: 0 the runs are equal, 1 they differ, 2 an error.`
 
-func runCompare(a *app, _ context.Context, c *command, args []string) int {
+// compareFlags say how a difference is printed.
+type compareFlags struct {
+	json, brief  bool
+	depth, nodes int
+	ignore       []string
+}
+
+func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, compareHelp)
+	var o compareFlags
 	var t treeFlags
-	asJSON := f.Bool("json", false, "print the difference as JSON")
-	depth := f.Int("depth", 0, "show this many `LEVELS` only")
-	nodes := f.Int("nodes", 0, "show this many `NODES` only, the upper levels first")
-	brief := f.Bool("brief", false, "only the counts and the first divergence")
+	var g gateFlags
+	f.BoolVar(&o.json, "json", false, "print the difference as JSON")
+	f.IntVar(&o.depth, "depth", 0, "show this many `LEVELS` only")
+	f.IntVar(&o.nodes, "nodes", 0, "show this many `NODES` only, the upper levels first")
+	f.BoolVar(&o.brief, "brief", false, "only the counts and the first divergence")
+	f.StringSliceVar(&o.ignore, "ignore", nil, "leave `WHAT` out of account: counts, order, goroutines, PACKAGES")
+	a.section(f, "A gate")
+	g.add(f)
 	a.section(f, "The call tree")
 	t.add(f)
 	t.addBaseline(f)
@@ -30,6 +62,25 @@ func runCompare(a *app, _ context.Context, c *command, args []string) int {
 	}
 	// Every error is 2 here: 1 says that the runs differ.
 	failed := func(err error) int { a.fail(err); return exitUsage }
+	ignore, err := a.ignoring(o.ignore)
+	if err != nil {
+		return a.usage(c, err.Error())
+	}
+	if f.Changed("gate") {
+		if f.NArg() == 0 {
+			return a.usage(c, "--gate runs a command: tracerag compare --gate "+quote(g.baseline)+" -- go test -run X ./pkg")
+		}
+		code, err := a.gate(ctx, f.Args(), &g, &t, &o, ignore)
+		if err != nil {
+			return failed(err)
+		}
+		return code
+	}
+	for _, name := range []string{"update", "include", "exclude"} {
+		if f.Changed(name) {
+			return a.usage(c, "--"+name+" is for --gate")
+		}
+	}
 	if f.NArg() != 2 {
 		return a.usage(c, fmt.Sprintf("two traces, not %d: tracerag compare @prev @last", f.NArg()))
 	}
@@ -41,31 +92,89 @@ func runCompare(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return failed(err)
 	}
-	d := calltree.Compare(views[0].tree, views[1].tree)
-	switch {
-	case *asJSON:
-		err = d.WriteJSON(a.stdout)
-	default:
-		for i, v := range views {
-			fmt.Fprintf(a.stdout, "%c: %s  %s\n", 'a'+i, v.entry.ID, title(v.trace))
-		}
-		if *brief {
-			err = d.WriteSummary(a.stdout)
-			break
-		}
-		err = d.WriteText(a.stdout, calltree.View{Counts: true, Positions: true, Color: a.color(), Depth: *depth, MaxNodes: *nodes, File: views[1].file})
-	}
-	if err != nil {
+	d := ignore.compare(views)
+	if err := a.printDiff(views, d, &o, func() error {
+		return d.WriteText(a.stdout, a.diffView(views, &o))
+	}); err != nil {
 		return failed(err)
 	}
 	if views[0].trace.Program.BuildID != views[1].trace.Program.BuildID {
 		a.note("the runs are of different builds")
 	}
-	if ta, tb := views[0].trace, views[1].trace; !slices.Equal(ta.Include, tb.Include) || !slices.Equal(ta.Exclude, tb.Exclude) {
-		a.note("of the runs different packages were recorded (--include, --exclude): not all that one lacks was not called")
-	}
+	a.notePackages(views)
 	if d.Equal() {
 		return exitOK
 	}
 	return exitFailure
 }
+
+// printDiff prints a difference as JSON, in brief, or by text.
+func (a *app) printDiff(views []*view, d *calltree.Diff, o *compareFlags, text func() error) error {
+	if o.json {
+		return d.WriteJSON(a.stdout)
+	}
+	for i, v := range views {
+		fmt.Fprintf(a.stdout, "%c: %s  %s\n", 'a'+i, v.entry.ID, title(v.trace))
+	}
+	if o.brief {
+		return d.WriteSummary(a.stdout)
+	}
+	return text()
+}
+
+func (a *app) diffView(views []*view, o *compareFlags) calltree.View {
+	return calltree.View{Counts: true, Positions: true, Color: a.color(), Depth: o.depth, MaxNodes: o.nodes, File: views[1].file}
+}
+
+func (a *app) notePackages(views []*view) {
+	if ta, tb := views[0].trace, views[1].trace; !slices.Equal(ta.Include, tb.Include) || !slices.Equal(ta.Exclude, tb.Exclude) {
+		a.note("of the runs different packages were recorded (--include, --exclude): not all that one lacks was not called")
+	}
+}
+
+// ignoring is what of two runs is left out of account.
+type ignoring struct {
+	what calltree.Ignore
+	drop []func(*calltree.Node) bool
+}
+
+func (a *app) ignoring(words []string) (ignoring, error) {
+	var out ignoring
+	for _, w := range words {
+		switch w {
+		case "counts":
+			out.what |= calltree.IgnoreCounts
+		case "order":
+			out.what |= calltree.IgnoreOrder
+		case "goroutines":
+			out.drop = append(out.drop, func(n *calltree.Node) bool { return n.Root == trace.RootGoroutine || n.Root == trace.RootCallback })
+		default:
+			if !strings.ContainsAny(w, "./") {
+				return out, fmt.Errorf("--ignore=%s: there are counts, order, goroutines, and packages such as example.com/log/...", w)
+			}
+			matches, err := target.MatchPackages(w, a.cwd)
+			if err != nil {
+				return out, fmt.Errorf("--ignore=%s: %w", w, err)
+			}
+			out.drop = append(out.drop, func(n *calltree.Node) bool { return matches(n.Func.Package) })
+		}
+	}
+	return out, nil
+}
+
+func (i ignoring) compare(views []*view) *calltree.Diff {
+	var trees []*calltree.Tree
+	for _, v := range views {
+		tree := v.tree
+		if len(i.drop) > 0 {
+			tree = tree.Without(func(n *calltree.Node) bool {
+				return slices.ContainsFunc(i.drop, func(drop func(*calltree.Node) bool) bool { return drop(n) })
+			})
+		}
+		trees = append(trees, tree)
+	}
+	return calltree.Compare(trees[0], trees[1], i.what)
+}
+
+// errNotOneRun is for commands that run several programs where one is needed.
+var errNotOneRun = errors.New("a gate compares one run: name one package, and no more")

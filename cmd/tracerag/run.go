@@ -61,6 +61,9 @@ type runFlags struct {
 	each             int // tests at a time that are recorded each by itself; 0: all in one run
 	recorder         recorderFlags
 
+	// output takes what the program prints, in place of our own; nil: nothing does.
+	output *os.File
+
 	// Set when the go command has built the program and starts it for us.
 	dir            string   // the program's working directory
 	typed, program []string // what was typed, and the part of it that stands for the program
@@ -250,6 +253,7 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 	if r.dir != "" {
 		tgt.Dir = r.dir
 	}
+	tgt.Output = r.output
 	baseline, err := a.baseline(ctx, s, tgt, r)
 	if err != nil {
 		return nil, err
@@ -288,7 +292,7 @@ func (a *app) baseline(ctx context.Context, s *store.Store, tgt *target.Target, 
 	}
 	base := *tgt
 	base.Args = append([]string{tgt.Args[0]}, words...)
-	base.Silent = true
+	base.Silent, base.Output = true, nil
 	command := base.Args
 	if r.program != nil {
 		command = slices.Concat(r.program, words)

@@ -138,6 +138,17 @@ func (s *selection) matcher(pattern, dir string) (matcher, error) {
 	}, nil
 }
 
+// MatchPackages returns what tells whether an import path matches a pattern, of those
+// that --include takes the ones that need no program: an import path, with "..." for
+// any string, or a path relative to dir.
+func MatchPackages(pattern, dir string) (func(pkg string) bool, error) {
+	switch pattern {
+	case "", "std", "main":
+		return nil, fmt.Errorf("%q is no import path", pattern)
+	}
+	return (&selection{}).matcher(pattern, dir)
+}
+
 // wildcard turns a package pattern into an expression: "..." matches any
 // string, and "/..." at the end also matches nothing.
 func wildcard(pattern string) (*regexp.Regexp, error) {

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"tracerag/trace"
+	"tracerag/trace/gocmd"
+	"tracerag/trace/store"
+)
+
+// compare --gate is a test of behaviour: a run of a command now against one that was
+// found right. What is kept of that is its portable trace, a file that changes only
+// when the behaviour does, and so can be reviewed and checked in.
+
+// gateFlags are those of compare --gate.
+type gateFlags struct {
+	baseline string
+	update   bool
+	run      runFlags
+}
+
+func (g *gateFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&g.baseline, "gate", "", "run and record the command that follows, and compare with this `BASELINE`:\na trace, or a file that --update has made")
+	f.BoolVar(&g.update, "update", false, "with --gate: make the file BASELINE of this run, unless they are equal")
+	g.run.addPackages(f)
+	g.run.recorder.add(pflag.NewFlagSet("", pflag.ContinueOnError)) // the defaults alone
+}
+
+// gateContext is how many calls of the same caller are shown on each side of the
+// first divergence.
+const gateContext = 4
+
+// gate runs the command and holds it against the baseline.
+func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeFlags, o *compareFlags, ignore ignoring) (int, error) {
+	s, err := a.store()
+	if err != nil {
+		return 0, err
+	}
+	base, entry, err := g.load(s)
+	if err != nil {
+		return 0, err
+	}
+	if base != nil && len(g.run.include)+len(g.run.exclude) == 0 {
+		g.run.include, g.run.exclude = base.Include, base.Exclude
+	}
+	rec, err := a.recordGate(ctx, s, command, &g.run)
+	if err != nil {
+		return 0, err
+	}
+	if base == nil {
+		return exitOK, a.writeBaseline(g.baseline, rec.trace)
+	}
+	if t.baseline == "" {
+		t.baseline = "none" // the file may have left behind what it was pruned by
+	}
+	views := []*view{{trace: base, entry: entry}, {trace: rec.trace, entry: rec.entry}}
+	pruned, err := a.loadBaselines(s, views, t)
+	if err != nil {
+		return 0, err
+	}
+	for _, v := range views {
+		if err := v.look(pruned, t); err != nil {
+			return 0, err
+		}
+	}
+	d := ignore.compare(views)
+	if d.A.Size+d.B.Size == 0 {
+		return 0, errors.New("nothing is left to compare: a gate that always passes guards nothing (--ignore, --include)")
+	}
+	err = a.printDiff(views, d, o, func() error {
+		if o.depth+o.nodes > 0 {
+			return d.WriteText(a.stdout, a.diffView(views, o))
+		}
+		return d.WriteContext(a.stdout, a.diffView(views, o), gateContext)
+	})
+	if err != nil {
+		return 0, err
+	}
+	a.noteSetting(base, rec.trace)
+	a.notePackages(views)
+	equal := d.Equal()
+	if base.Exit != rec.trace.Exit {
+		equal = false
+		a.note("%s, and of the baseline %s", rec.trace.Exit, base.Exit)
+	}
+	switch {
+	case equal && g.update:
+		a.note("%s stays as it is", g.baseline)
+		return exitOK, nil
+	case equal:
+		return exitOK, nil
+	case g.update:
+		return exitOK, a.writeBaseline(g.baseline, rec.trace)
+	}
+	name, right := entry.ID, ""
+	if isFile(g.baseline) {
+		name, right = quote(g.baseline), "\nor, if it is right now, the same command with --update"
+	}
+	a.note("the run is not that of the baseline. Next:\ntracerag compare%s %s %s%s%s", a.dirFlag(), name, rec.entry.ID, ignoreFlags(o.ignore), right)
+	return exitFailure, nil
+}
+
+func ignoreFlags(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return " --ignore=" + quote(strings.Join(words, ","))
+}
+
+// load loads the baseline; there need be none where --update is to make it.
+func (g *gateFlags) load(s *store.Store) (*trace.Trace, store.Entry, error) {
+	if g.update && !isFile(g.baseline) {
+		return nil, store.Entry{}, fmt.Errorf("--update writes a file, and %q names none: give a path such as ./testdata/border.pb.gz", g.baseline)
+	}
+	if isFile(g.baseline) {
+		switch _, err := os.Stat(g.baseline); {
+		case errors.Is(err, fs.ErrNotExist) && g.update:
+			return nil, store.Entry{}, nil
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, store.Entry{}, fmt.Errorf("there is no baseline %s: the same command with --update makes it of a run that is right", g.baseline)
+		}
+	}
+	tr, e, err := s.Load(g.baseline)
+	if err != nil {
+		return nil, e, fmt.Errorf("--gate: %w", err)
+	}
+	if tr.Sampled {
+		return nil, e, fmt.Errorf("--gate: %s is a sampled trace: what it lacks may have been called all the same", g.baseline)
+	}
+	return tr, e, nil
+}
+
+// isFile reports whether a name is meant for a file, not for a trace of the store.
+func isFile(name string) bool {
+	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".gz")
+}
+
+// recordGate records the one program that the command runs. What it prints is not
+// what compare prints.
+func (a *app) recordGate(ctx context.Context, s *store.Store, command []string, r *runFlags) (*recording, error) {
+	apart := *a
+	apart.stdout = a.stderr
+	g, err := gocmd.Find(ctx, command, a.cwd)
+	if err != nil {
+		return nil, err
+	}
+	if g == nil {
+		r.output, _ = a.stderr.(*os.File)
+		return apart.record(ctx, s, command, r)
+	}
+	flags := []string{"--quiet=" + fmt.Sprint(a.quiet), "--dir=" + s.Dir()}
+	for _, p := range r.include {
+		flags = append(flags, "--include="+p)
+	}
+	for _, p := range r.exclude {
+		flags = append(flags, "--exclude="+p)
+	}
+	code, recs, err := apart.recordGo(ctx, s, g, command, flags, r)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(recs) == 0:
+		return nil, fmt.Errorf("%s: nothing was recorded (exit code %d)", commandLine(command), code)
+	case len(recs) > 1:
+		return nil, fmt.Errorf("%s ran %d programs: %w", commandLine(command), len(recs), errNotOneRun)
+	}
+	return recs[0], nil
+}
+
+// noteSetting says how the runs were made differently, which may be why they differ.
+func (a *app) noteSetting(base, now *trace.Trace) {
+	made := func(tr *trace.Trace) string {
+		p := &tr.Program
+		return fmt.Sprintf("%s, %s/%s, recorder %s", p.GoVersion, p.GOOS, p.GOARCH, tr.Recorder)
+	}
+	if made(base) != made(now) {
+		a.note("the baseline is of %s; this run of %s", made(base), made(now))
+	}
+}
+
+// writeBaseline writes what of a trace is the same everywhere.
+func (a *app) writeBaseline(path string, tr *trace.Trace) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := replaceFile(path, tr.Portable().Write); err != nil {
+		return fmt.Errorf("the baseline was not written: %w", err)
+	}
+	a.note("%s is the baseline now: %s of %s (%s)", path, plural(int(tr.Calls()), "call", "calls"), plural(len(tr.Functions), "function", "functions"), tr.Exit)
+	return nil
+}
+
+// replaceFile writes a file whole or not at all.
+func replaceFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path + ".new")
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(write(f), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
