@@ -205,6 +205,17 @@ func newRecording(t *target.Target, tgt *proc.Target, o Options) *recording {
 
 // run lets the target run from stop to stop until it ends.
 func (r *recording) run(grp *proc.TargetGroup) (trace.Exit, error) {
+	return follow(grp, r.traps, func(h hit) error {
+		if p := r.points[h.addr-r.slide]; p != nil {
+			return r.stop(h, p)
+		}
+		return nil
+	})
+}
+
+// follow lets a target run until it ends, and calls stop for every thread that
+// reaches a breakpoint.
+func follow(grp *proc.TargetGroup, traps traps, stop func(hit) error) (trace.Exit, error) {
 	for {
 		err := grp.Continue()
 		var ended proc.ErrProcessExited
@@ -217,15 +228,13 @@ func (r *recording) run(grp *proc.TargetGroup) (trace.Exit, error) {
 		case err != nil:
 			return trace.Exit{}, err
 		}
-		hits, err := r.traps.hits()
+		hits, err := traps.hits()
 		if err != nil {
 			return trace.Exit{}, err
 		}
 		for _, h := range hits {
-			if p := r.points[h.addr-r.slide]; p != nil {
-				if err := r.stop(h, p); err != nil {
-					return trace.Exit{}, err
-				}
+			if err := stop(h); err != nil {
+				return trace.Exit{}, err
 			}
 		}
 	}

@@ -20,10 +20,23 @@ func TestMain(m *testing.M) {
 		if j.MaxStops == 0 {
 			j.MaxStops = unlimited
 		}
-		return Record(ctx, t, Options{
-			MaxHits: j.MaxHits, MaxStops: j.MaxStops, NoInlined: j.NoInlined,
-			Warn: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "warning: "+format+"\n", args...) },
-		})
+		warn := func(format string, args ...any) { fmt.Fprintf(os.Stderr, "warning: "+format+"\n", args...) }
+		tr, err := Record(ctx, t, Options{MaxHits: j.MaxHits, MaxStops: j.MaxStops, NoInlined: j.NoInlined, Warn: warn})
+		if err != nil || !j.Observe {
+			return tr, err
+		}
+		again := *t
+		again.Silent = true
+		o := ObserveOptions{Calls: 8, MaxHits: j.MaxHits, MaxStops: j.MaxStops, Warn: warn}
+		for _, f := range tr.Functions {
+			o.Functions = append(o.Functions, f.Name)
+		}
+		seen, err := Observe(ctx, &again, tr, o)
+		if err != nil {
+			return nil, err
+		}
+		tr.Activations = seen.Activations
+		return tr, nil
 	})
 }
 

@@ -1,0 +1,87 @@
+package values
+
+import (
+	"go/token"
+	"strings"
+
+	"github.com/go-delve/delve/pkg/dwarf/godwarf"
+)
+
+const tokenLess = token.LSS
+
+// fullName is a type's name in DWARF, with import paths.
+func fullName(t godwarf.Type) string {
+	if name := t.Common().Name; name != "" {
+		return name
+	}
+	return t.String()
+}
+
+// maxTypeName bounds the name of a type, which may be a whole struct type.
+const maxTypeName = 60
+
+// typeName is a type's name as a Go file would have it: packages by their names, any
+// for interface {}.
+func typeName(t godwarf.Type) string {
+	if p, ok := t.(*godwarf.ParametricType); ok {
+		t = p.Type
+	}
+	s := strings.ReplaceAll(fullName(t), "go.shape.", "")
+	s = lastElement(s)
+	s = strings.ReplaceAll(s, "interface {}", "any")
+	s = strings.ReplaceAll(s, "[]uint8", "[]byte")
+	if s == "*void" {
+		s = "unsafe.Pointer"
+	}
+	if len(s) > maxTypeName {
+		s = strings.ToValidUTF8(s[:maxTypeName-3], "") + "..."
+	}
+	return s
+}
+
+// lastElement drops the directories of all import paths in a name:
+// "map[string]*example.com/x/y.T" is "map[string]*y.T". The linker writes a dot in
+// the last element of a path as %2e.
+func lastElement(name string) string {
+	var b strings.Builder
+	start := 0 // of the word at hand
+	for i := 0; i <= len(name); i++ {
+		if i < len(name) && !strings.ContainsRune("[]*(){} ,;\"", rune(name[i])) {
+			continue
+		}
+		word := name[start:i]
+		b.WriteString(word[strings.LastIndexByte(word, '/')+1:])
+		if i < len(name) {
+			b.WriteByte(name[i])
+		}
+		start = i + 1
+	}
+	return strings.ReplaceAll(b.String(), "%2e", ".")
+}
+
+// isMethod tells a method's linker name, "p.(*T[...]).M" or "p.T[...].M", from that of
+// a function.
+func isMethod(name string) bool { return strings.Count(lastElement(plain(name)), ".") > 1 }
+
+// isClosure tells a function literal, "p.F[...].func1".
+func isClosure(name string) bool {
+	name = lastElement(plain(name))
+	return strings.Contains(name, ".func") || strings.Contains(name, "-range") || strings.Contains(name, ".gowrap")
+}
+
+// plain drops type arguments.
+func plain(name string) string {
+	var b strings.Builder
+	depth := 0
+	for _, r := range name {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case depth == 0:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
