@@ -46,6 +46,7 @@ type material struct {
 	missing  map[missingKey]*item
 	modules  modules
 	position func(*trace.Function) string
+	mask     func(string) string
 	warnings []string
 	cut      *cut // what is left out to fit a budget; nil: nothing
 }
@@ -64,20 +65,21 @@ type runMaterial struct {
 // collect looks up the source of every function in the trees.
 func collect(in Input) (*material, error) {
 	m := &material{
-		question: clean(strings.TrimSpace(in.Question)),
+		mask:     func(s string) string { return s },
 		texts:    map[trace.Function]source.Text{},
 		items:    map[trace.Function]*item{},
 		missing:  map[missingKey]*item{},
 		position: in.Position,
 	}
+	if in.Mask != nil {
+		m.mask = in.Mask.Text
+		in.Mask.Learn(in.Question)
+	}
 	for i, r := range in.Runs {
 		if r.Tree == nil {
 			return nil, errors.New("a run without a call tree")
 		}
-		rm := runMaterial{title: oneLine(r.Title), tree: r.Tree}
-		for _, n := range r.Notes {
-			rm.notes = append(rm.notes, oneLine(n))
-		}
+		rm := runMaterial{tree: r.Tree}
 		if len(in.Runs) == 2 {
 			if rm.label = oneLine(r.Label); rm.label == "" {
 				rm.label = string(rune('A' + i))
@@ -92,6 +94,10 @@ func collect(in Input) (*material, error) {
 			if in.Source != nil {
 				t = in.Source(*n.Func)
 			}
+			if in.Mask != nil {
+				in.Mask.Learn(t.Doc)
+				in.Mask.Learn(t.Body)
+			}
 			m.texts[*n.Func] = t
 			m.order = append(m.order, *n.Func)
 		}
@@ -99,6 +105,7 @@ func collect(in Input) (*material, error) {
 	if len(m.runs) == 2 && m.runs[0].label == m.runs[1].label {
 		return nil, fmt.Errorf("both runs are labelled %q", m.runs[0].label)
 	}
+	m.maskAll(in)
 	texts := make([]source.Text, len(m.order))
 	for i, fn := range m.order {
 		texts[i] = m.texts[fn]
@@ -109,6 +116,23 @@ func collect(in Input) (*material, error) {
 		m.occurrences(&m.runs[i])
 	}
 	return m, nil
+}
+
+// maskAll masks what a prompt is made of before it is marked up: JSON and XML
+// spell some letters in other ways. The call trees follow in treeText.
+func (m *material) maskAll(in Input) {
+	m.question = clean(strings.TrimSpace(m.mask(in.Question)))
+	for i, r := range in.Runs {
+		m.runs[i].title = oneLine(m.mask(r.Title))
+		for _, n := range r.Notes {
+			m.runs[i].notes = append(m.runs[i].notes, oneLine(m.mask(n)))
+		}
+	}
+	for _, fn := range m.order {
+		t := m.texts[fn]
+		t.Doc, t.Signature, t.Body, t.Warning = m.mask(t.Doc), m.mask(t.Signature), m.mask(t.Body), m.mask(t.Warning)
+		m.texts[fn] = t
+	}
 }
 
 // assign gives every function with a text its item. Functions whose text lies

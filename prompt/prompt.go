@@ -35,6 +35,16 @@ type Input struct {
 	// and why in some words. It decides what goes first where not all fits into
 	// [Options.Budget]. Nil goes by place in the tree and number of calls.
 	Score func(trace.Function) (score float64, why string)
+
+	// Mask hides secrets in every text that comes from the program, the runs or
+	// the user; nil leaves them. It is given all sources before it masks any.
+	Mask Masker
+}
+
+// Masker hides secrets. Package redact has one.
+type Masker interface {
+	Learn(text string)
+	Text(text string) string
 }
 
 // Placement says where the question stands.

@@ -12,6 +12,7 @@ import (
 
 	"tracerag/llm"
 	"tracerag/prompt"
+	"tracerag/redact"
 	"tracerag/trace/store"
 )
 
@@ -23,6 +24,9 @@ type app struct {
 	cwd            string
 	quiet          bool
 	dir            string // flag --dir
+	noRedact       bool   // flag --no-redact
+	redactor       *redact.Redactor
+	masked         string // what noteMasked has said
 	sections       []section
 	sectioned      int // flags that have their section
 }
@@ -93,6 +97,7 @@ func (a *app) dispatch(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	if c := find(name); c != nil {
+		defer a.noteMasked()
 		return c.run(a, ctx, c, args[1:])
 	}
 	fmt.Fprintf(a.stderr, "tracerag: no command %q", name)

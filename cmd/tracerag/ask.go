@@ -83,6 +83,7 @@ func runAsk(a *app, ctx context.Context, c *command, args []string) int {
 	m.add(f)
 	a.section(f, "The prompt")
 	p.add(f)
+	a.redactFlag(f)
 	a.section(f, "The call tree")
 	t.add(f)
 	t.addBaseline(f)
@@ -172,9 +173,11 @@ func (a *app) conversation(s *store.Store, q *inquiry) (*store.Conversation, *pr
 		return nil, nil, store.Entry{}, err
 	}
 	a.warnings(p)
+	a.noteMasked()
+	question := a.mask(q.question)
 	entry := views[0].entry
 	if !q.more {
-		conv := &store.Conversation{Question: q.question, Messages: []store.Message{{Role: "user", Content: p.Text}}}
+		conv := &store.Conversation{Question: question, Messages: []store.Message{{Role: "user", Content: p.Text}}}
 		for _, v := range views {
 			conv.Traces = append(conv.Traces, v.entry.ID)
 		}
@@ -188,9 +191,11 @@ func (a *app) conversation(s *store.Store, q *inquiry) (*store.Conversation, *pr
 		return nil, nil, entry, fmt.Errorf("no conversation about trace %s to go on with: ask without --continue first", entry.ID)
 	}
 	last := &old[len(old)-1]
-	conv := &store.Conversation{Question: q.question, Traces: last.Traces, Messages: last.Next(q.question)}
+	conv := &store.Conversation{Question: question, Traces: last.Traces, Messages: last.Next(question)}
 	var all []string
-	for _, m := range conv.Messages {
+	for i := range conv.Messages {
+		m := &conv.Messages[i]
+		m.Content = a.mask(m.Content) // which may have been sent with --no-redact
 		all = append(all, m.Content)
 	}
 	return conv, recount(p, strings.Join(all, "\n\n")), entry, nil

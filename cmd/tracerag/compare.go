@@ -52,6 +52,7 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	f.IntVar(&o.nodes, "nodes", 0, "show this many `NODES` only, the upper levels first")
 	f.BoolVar(&o.brief, "brief", false, "only the counts and the first divergence")
 	f.StringSliceVar(&o.ignore, "ignore", nil, "leave `WHAT` out of account: counts, order, goroutines, PACKAGES")
+	a.redactFlag(f)
 	a.section(f, "A gate")
 	g.add(f)
 	a.section(f, "The call tree")

@@ -22,6 +22,7 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	}
 	f := a.flags(c, help.String())
 	name := f.String("format", names[0], "the `FORMAT`: "+listed(names, "or"))
+	a.redactFlag(f)
 	out := f.StringP("output", "o", "-", "write to `FILE`")
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
@@ -45,7 +46,7 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	tr, _, err := s.Load(operand)
+	tr, _, err := a.load(s, operand)
 	if err != nil {
 		return a.fail(err)
 	}

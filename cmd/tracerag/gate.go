@@ -56,12 +56,14 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	if err != nil {
 		return 0, err
 	}
+	rec.trace = a.maskedAlone(rec.trace) // also for the file: it is to be checked in
 	if base == nil {
 		return exitOK, a.writeBaseline(g.baseline, rec.trace)
 	}
 	if t.baseline == "" {
 		t.baseline = "none" // the file may have left behind what it was pruned by
 	}
+	base = a.maskedAlone(base)
 	views := []*view{{trace: base, entry: entry}, {trace: rec.trace, entry: rec.entry}}
 	pruned, err := a.loadBaselines(s, views, t)
 	if err != nil {

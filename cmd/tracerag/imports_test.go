@@ -35,6 +35,7 @@ var layers = map[string][]string{
 	"trace/export":     {"trace", "trace/symbol"},
 	"calltree":         {"trace", "trace/symbol"},
 	"source":           {},
+	"redact":           {},
 	"prompt/tokens":    {},
 	"prompt":           {"calltree", "source", "trace", "trace/symbol", "prompt/tokens"},
 	"llm":              {},
@@ -48,7 +49,7 @@ var layers = map[string][]string{
 	"viewer/browsertest": {},
 
 	"cmd/tracerag": {"trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export",
-		"calltree", "source", "prompt", "prompt/tokens", "llm", "viewer"},
+		"calltree", "source", "prompt", "prompt/tokens", "llm", "redact", "viewer"},
 }
 
 // only lists packages of others that a few of ours alone may import.

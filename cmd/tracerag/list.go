@@ -46,9 +46,9 @@ type summary struct {
 	title string
 }
 
-func summarize(s *store.Store, e store.Entry) summary {
+func (a *app) summarize(s *store.Store, e store.Entry) summary {
 	out := summary{ID: e.ID, Path: e.Path, Saved: e.Saved, Bytes: e.Size}
-	tr, _, err := s.Load(e.Path)
+	tr, _, err := a.load(s, e.Path)
 	if err != nil {
 		out.Error = err.Error()
 		return out
@@ -71,6 +71,7 @@ func summarize(s *store.Store, e store.Entry) summary {
 func runList(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, listHelp)
 	asJSON := f.Bool("json", false, "print the list as JSON")
+	a.redactFlag(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
@@ -87,7 +88,7 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 	}
 	list := make([]summary, 0, len(entries))
 	for _, e := range entries {
-		list = append(list, summarize(s, e))
+		list = append(list, a.summarize(s, e))
 	}
 	if *asJSON {
 		if err := a.printJSON(list); err != nil {

@@ -30,6 +30,7 @@ func runPrompt(a *app, _ context.Context, c *command, args []string) int {
 	a.section(f, "The prompt")
 	p.addModel(f)
 	p.add(f)
+	a.redactFlag(f)
 	a.section(f, "The call tree")
 	t.add(f)
 	t.addBaseline(f)
@@ -147,6 +148,6 @@ func (a *app) build(s *store.Store, names []string, question string, t *treeFlag
 			return nil, nil, fmt.Errorf("trace %s: the call tree is empty: %s", v.entry.ID, emptyReason(v.trace, v))
 		}
 	}
-	pr, err := prompt.Build(promptInput(question, views...), o)
+	pr, err := prompt.Build(a.promptInput(question, views...), o)
 	return pr, views, err
 }

@@ -128,8 +128,11 @@ func firstOf(s ...string) string {
 }
 
 // input puts one or two views into what a prompt is made of.
-func promptInput(question string, views ...*view) prompt.Input {
+func (a *app) promptInput(question string, views ...*view) prompt.Input {
 	in := prompt.Input{Question: question}
+	if !a.noRedact {
+		in.Mask = a.masker()
+	}
 	for _, v := range views {
 		in.Runs = append(in.Runs, prompt.Run{Title: title(v.trace), Tree: v.tree, Notes: v.notes()})
 	}

@@ -18,6 +18,7 @@ func runReport(a *app, _ context.Context, c *command, args []string) int {
 	var p promptFlags
 	out := f.StringP("output", "o", "-", "write to `FILE`")
 	question := f.StringP("ask", "q", "", "put this `QUESTION` into the prompt")
+	a.redactFlag(f)
 	limit := f.Int("max-size", viewer.DefaultReportSize>>20, "of data at most this many `MIB`; what is left out is told")
 	a.section(f, "The prompt")
 	p.addModel(f)

@@ -102,6 +102,7 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	t.add(f)
 	a.section(f, "The prompt")
 	p.add(f)
+	a.redactFlag(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
@@ -413,7 +414,9 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	if err != nil {
 		return err
 	}
-	pr, err := prompt.Build(promptInput("", v), o)
+	in := a.promptInput("", v)
+	in.Mask = nil // nothing but its size is shown
+	pr, err := prompt.Build(in, o)
 	if err != nil {
 		return err
 	}

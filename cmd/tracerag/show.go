@@ -19,6 +19,7 @@ recorded, and what was not.`
 func runShow(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, showHelp)
 	asJSON := f.Bool("json", false, "print it as JSON")
+	a.redactFlag(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
@@ -34,11 +35,11 @@ func runShow(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	tr, e, err := s.Load(name)
+	tr, e, err := a.load(s, name)
 	if err != nil {
 		return a.fail(err)
 	}
-	sum := summarize(s, e)
+	sum := a.summarize(s, e)
 	if *asJSON {
 		if err := a.printJSON(sum); err != nil {
 			return a.fail(err)

@@ -24,6 +24,7 @@ func runSizes(a *app, _ context.Context, c *command, args []string) int {
 	var p promptFlags
 	p.addModel(f)
 	asJSON := f.Bool("json", false, "print the figures as JSON")
+	a.redactFlag(f)
 	a.section(f, "The call tree")
 	t.add(f)
 	t.addBaseline(f)
@@ -62,7 +63,7 @@ func runSizes(a *app, _ context.Context, c *command, args []string) int {
 		if err != nil {
 			return a.fail(err)
 		}
-		row, err := prompt.Sizes(strings.Join(titles, " / "), promptInput("", views...), counter(o))
+		row, err := prompt.Sizes(strings.Join(titles, " / "), a.promptInput("", views...), counter(o))
 		if err != nil {
 			return a.fail(fmt.Errorf("%s: %w", op, err))
 		}

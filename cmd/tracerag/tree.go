@@ -28,6 +28,7 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 	json := f.Bool("json", false, "the same as --format=json")
 	ids := f.Bool("ids", false, "show the handles that --focus takes")
 	plain := f.Bool("no-positions", false, "leave out files and lines")
+	a.redactFlag(f)
 	a.section(f, "The call tree")
 	t.add(f)
 	t.addBaseline(f)

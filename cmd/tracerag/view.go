@@ -58,7 +58,7 @@ type view struct {
 func (a *app) open(s *store.Store, names []string, t *treeFlags) ([]*view, error) {
 	var views []*view
 	for _, name := range names {
-		tr, e, err := s.Load(name)
+		tr, e, err := a.load(s, name)
 		if err != nil {
 			return nil, err
 		}

@@ -33,6 +33,7 @@ func runView(a *app, ctx context.Context, c *command, args []string) int {
 	var m modelFlags
 	question := f.StringP("ask", "q", "", "put this `QUESTION` into the prompt at first")
 	noOpen := f.Bool("no-open", false, "print the URL and open no browser")
+	a.redactFlag(f)
 	a.section(f, "The model")
 	p.addModel(f)
 	m.add(f)
@@ -114,7 +115,11 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 			}
 			o := o
 			o.Variant = d.Variant
-			return prompt.Build(promptInput(d.Question, views...), o)
+			in := a.promptInput(d.Question, views...)
+			if !a.noRedact {
+				in.Mask = a.newMasker() // numbers secrets as tracerag prompt does, whatever was shown before
+			}
+			return prompt.Build(in, o)
 		},
 	}
 	for _, v := range views {
@@ -122,7 +127,7 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 		if v.pruned > 0 {
 			notes = append(notes, fmt.Sprintf("%s left out, which %s did, too (--baseline=none shows them)", plural(v.pruned, "node", "nodes"), v.base))
 		}
-		c.Runs = append(c.Runs, viewer.Run{ID: v.entry.ID, Title: title(v.trace), Trace: v.trace, Tree: v.tree, Notes: notes, Source: v.text})
+		c.Runs = append(c.Runs, viewer.Run{ID: v.entry.ID, Title: title(v.trace), Trace: v.trace, Tree: v.tree, Notes: notes, Source: a.maskedSource(v)})
 		if model != nil {
 			model.about = append(model.about, v.entry)
 		}
@@ -169,7 +174,7 @@ func (m *pageModel) Ask(ctx context.Context, d viewer.Draft, p *prompt.Prompt, s
 		return answer.Notes, askErr
 	}
 	notes := append(answer.Notes, answerNotes(answer, time.Since(start))...)
-	conv := &store.Conversation{Question: d.Question, Messages: []store.Message{{Role: "user", Content: p.Text}}}
+	conv := &store.Conversation{Question: m.app.mask(d.Question), Messages: []store.Message{{Role: "user", Content: p.Text}}}
 	for _, e := range m.about {
 		conv.Traces = append(conv.Traces, e.ID)
 	}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"tracerag/llm"
+	"tracerag/redact"
+	"tracerag/source"
+	"tracerag/trace"
+	"tracerag/trace/store"
+)
+
+// What tracerag prints is read by agents and pasted into issues as often as it is
+// read at the terminal where it appears. So every command that shows a trace
+// masks secrets, on the way through load and promptInput.
+
+func (a *app) redactFlag(f *pflag.FlagSet) {
+	f.BoolVar(&a.noRedact, "no-redact", false, "leave secrets as they are, instead of putting [REDACTED:KIND:N] in their place")
+}
+
+// newMasker returns what hides the secrets of one output.
+func (a *app) newMasker() *redact.Redactor {
+	known := redact.Environment(os.Environ())
+	// A key that cannot be read is no secret that could be shown.
+	if c, err := llm.FromEnv(a.getenv, llm.Config{}); err == nil && c.APIKey != "" {
+		known = append([]redact.Secret{{Kind: "api-key", Value: c.APIKey}}, known...)
+	}
+	return redact.New(known...)
+}
+
+// masker is what hides the secrets of this command's output.
+func (a *app) masker() *redact.Redactor {
+	if a.redactor == nil {
+		a.redactor = a.newMasker()
+	}
+	return a.redactor
+}
+
+// load loads a trace to be shown.
+func (a *app) load(s *store.Store, name string) (*trace.Trace, store.Entry, error) {
+	tr, e, err := s.Load(name)
+	if err != nil || a.noRedact {
+		return tr, e, err
+	}
+	return tr.Masked(a.masker()), e, nil
+}
+
+// maskedAlone hides the secrets of a trace whose file is an output by itself: they
+// have the numbers that they have in another one like it.
+func (a *app) maskedAlone(tr *trace.Trace) *trace.Trace {
+	if a.noRedact {
+		return tr
+	}
+	r := a.newMasker()
+	tr = tr.Masked(r)
+	if len(r.Findings()) > 0 {
+		a.redactor = r
+	}
+	return tr
+}
+
+// mask hides the secrets in a text that is not a prompt's or a trace's.
+func (a *app) mask(text string) string {
+	if a.noRedact {
+		return text
+	}
+	return a.masker().Text(text)
+}
+
+// maskedSource returns the sources of a run, without secrets.
+func (a *app) maskedSource(v *view) func(trace.Function) source.Text {
+	if a.noRedact {
+		return v.text
+	}
+	return func(f trace.Function) source.Text {
+		t := v.text(f)
+		t.Doc, t.Signature, t.Body = a.mask(t.Doc), a.mask(t.Signature), a.mask(t.Body)
+		return t
+	}
+}
+
+// noteMasked says what was masked, unless it has been said.
+func (a *app) noteMasked() {
+	if a.redactor == nil {
+		return
+	}
+	if s := redact.Summary(a.redactor.Findings()); s != "" && s != a.masked {
+		a.masked = s
+		a.note("masked %s; --no-redact leaves them", s)
+	}
+}

@@ -1,0 +1,222 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Environment returns the secrets in an environment of "NAME=value" lines, in the
+// order of their names: the values of variables whose last word is PASSWORD,
+// PASSWD, PASSPHRASE, PASS, PWD, SECRET, TOKEN, KEY, APIKEY, CREDENTIAL or
+// CREDENTIALS (but PWD itself, and public keys), and the password of any URL.
+func Environment(lines []string) []Secret {
+	var out []Secret
+	for _, line := range slices.Sorted(slices.Values(lines)) {
+		name, value, ok := strings.Cut(line, "=")
+		if !ok || name == "" {
+			continue
+		}
+		kind := "env:" + strings.Map(func(c rune) rune {
+			if c < 0x80 && letter(byte(c)) {
+				return c
+			}
+			return '_'
+		}, name)
+		if secretVariable(name) {
+			out = append(out, Secret{kind, value})
+		} else if u, err := url.Parse(value); err == nil && u.Host != "" {
+			if password, ok := u.User.Password(); ok {
+				out = append(out, Secret{kind, password})
+			}
+		}
+	}
+	return out
+}
+
+func secretVariable(name string) bool {
+	w := words(name)
+	if len(w) == 0 {
+		return false
+	}
+	switch w[len(w)-1] {
+	case "pwd":
+		return name != "PWD" && name != "OLDPWD"
+	case "key":
+		return len(w) > 1 && w[len(w)-2] != "public"
+	case "pass":
+		return len(w) > 1
+	}
+	return secretWord(w) != ""
+}
+
+// secretWord returns the word of a name that says that what it names is secret:
+// "password", "token". "" is none. A key is one only of certain locks: most keys
+// in programs are those of maps.
+func secretWord(w []string) string {
+	if len(w) == 0 {
+		return ""
+	}
+	last := w[len(w)-1]
+	switch last {
+	case "password", "passwd", "passphrase", "secret", "token", "apikey", "credential", "credentials":
+		return last
+	case "key":
+		if len(w) > 1 && slices.Contains([]string{"access", "api", "auth", "account", "encryption", "license", "master", "private", "secret", "shared", "signing"}, w[len(w)-2]) {
+			return "key"
+		}
+	}
+	return ""
+}
+
+// words splits a name: "dbPassword", "--db-password" and "DB_PASSWORD" are db and
+// password.
+func words(name string) []string {
+	var out []string
+	var word strings.Builder
+	flush := func() {
+		if word.Len() > 0 {
+			out = append(out, word.String())
+			word.Reset()
+		}
+	}
+	lower := false // the letter before was
+	for _, c := range name {
+		switch {
+		case !unicode.IsLetter(c) && !unicode.IsDigit(c):
+			flush()
+		case unicode.IsUpper(c) && lower:
+			flush()
+			fallthrough
+		default:
+			word.WriteRune(unicode.ToLower(c))
+		}
+		lower = unicode.IsLower(c) || unicode.IsDigit(c)
+	}
+	flush()
+	return out
+}
+
+// field is a field or an entry of a value with a string in it: Name: "Ann",
+// "name": "Ann".
+var field = regexp.MustCompile(`("(?:[^"\\]|\\.)*"|[\pL_][\pL_0-9]*): ("(?:[^"\\]|\\.)*")`)
+
+// Value masks a value that a program was seen to have under a name, such as an
+// argument, in Go's notation: strings that are named as passwords, there and in
+// the fields of what is no string; such as are long and random of those that are
+// named as tokens and keys, which parsers and maps have, too; and what
+// [Redactor.Text] finds in the rest.
+func (r *Redactor) Value(name, text string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s, ok := r.named(name, text); ok {
+		return s
+	}
+	return r.text(field.ReplaceAllStringFunc(text, func(s string) string {
+		m := field.FindStringSubmatch(s)
+		if masked, ok := r.named(m[1], m[2]); ok {
+			return m[1] + ": " + masked
+		}
+		return s
+	}))
+}
+
+// named masks a value if its name and look say that it is secret.
+func (r *Redactor) named(name, text string) (masked string, ok bool) {
+	word := secretWord(words(name))
+	if word == "" || text == "" {
+		return "", false
+	}
+	certain := strings.HasPrefix(word, "pass")
+	if certain && text[0] == '[' && len(text) > len("[]") { // bytes
+		return r.whole(word, text), true
+	}
+	value, err := strconv.Unquote(text)
+	if err != nil || value == "" || text[0] == '\'' {
+		return "", false
+	}
+	if !certain && (len(value) < 12 || entropy(value) < 3 || strings.ContainsAny(value, " \t\n")) {
+		return "", false
+	}
+	return `"` + r.whole(word, value) + `"`, true
+}
+
+// whole masks all of a value, and what is long enough of it from then on
+// elsewhere, too.
+func (r *Redactor) whole(kind, value string) string {
+	if value == "" || placeholderForm.FindString(value) == value {
+		return value
+	}
+	var forms []string
+	if len(value) >= MinKnown {
+		forms = spellings(value)
+	}
+	return r.placeholder(r.know(kind, value, forms, isWord(value))) + strings.Repeat("\n", strings.Count(value, "\n"))
+}
+
+// assignment is NAME=VALUE within an argument: the environment before a command,
+// -ldflags' -X, a query's parameter.
+var assignment = regexp.MustCompile(`([A-Za-z0-9_./-]+)=("[^"]*"|'[^']*'|[^\s"'&;|]+)`)
+
+// Args masks a command line: what a flag or a variable is set to whose name says
+// that it is secret (--password=x, --api-key x, TOKEN=x), and what [Redactor.Text]
+// finds in the rest.
+func (r *Redactor) Args(argv []string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]string, len(argv))
+	for i, arg := range argv {
+		flag := strings.HasPrefix(arg, "-")
+		name, value, set := strings.Cut(arg, "=")
+		word := ""
+		if !strings.ContainsFunc(name, unicode.IsSpace) && (flag || set) {
+			word = secretWord(words(name))
+		}
+		switch {
+		case i > 0 && out[i] != "": // the flag before has masked it
+		case word != "" && set:
+			out[i] = name + "=" + r.whole(word, value)
+		case word != "" && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-"):
+			out[i] = arg
+			out[i+1] = r.whole(word, argv[i+1])
+		default:
+			out[i] = r.text(r.assignments(arg))
+		}
+	}
+	return out
+}
+
+func (r *Redactor) assignments(text string) string {
+	return assignment.ReplaceAllStringFunc(text, func(s string) string {
+		name, value, _ := strings.Cut(s, "=")
+		word := secretWord(words(name))
+		if word == "" {
+			return s
+		}
+		if q := value[0]; (q == '"' || q == '\'') && len(value) > 1 {
+			return name + "=" + string(q) + r.whole(word, value[1:len(value)-1]) + string(q)
+		}
+		return name + "=" + r.whole(word, value)
+	})
+}
+
+// spellings returns a secret as it stands in other texts than plain ones.
+func spellings(s string) []string {
+	out := []string{s, url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s)}
+	quoted := strconv.Quote(s)
+	out = append(out, quoted[1:len(quoted)-1])
+	if data, err := json.Marshal(s); err == nil {
+		out = append(out, string(data[1:len(data)-1]))
+	}
+	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		out = append(out, e.EncodeToString([]byte(s)))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,284 @@
+// Package redact masks secrets in text that is about to leave the machine:
+// prompts, exports, answers to other programs.
+//
+// A secret is found in one of three ways:
+//
+//   - Its form. The rules are those of gitleaks, a detector of secrets in source
+//     code (access tokens of some 200 services, private keys, and what is
+//     assigned to a name like "key" or "token" and random enough), and two of
+//     our own, for passwords in URLs and for Authorization headers.
+//   - It is known: the configured API key, and the values of environment
+//     variables whose names say that they are secret ([Environment]). Those are
+//     masked wherever they stand, also as JSON, URLs and base64 spell them.
+//   - The name that it goes by, in a command line (--password=x) or beside a
+//     value that was observed: [Redactor.Args], [Redactor.Value].
+//
+// In its place stands [REDACTED:KIND:N], where KIND is the rule's name, or what
+// is known of the secret, and N counts the secrets of a kind in one output, in the
+// order in which they come up. Equal text gives equal placeholders, within an
+// output and from run to run, so that prompts stay equal; they are numbers and
+// no digests, since a short password can be found by trying until the digest fits.
+// Line breaks stay, so that positions hold.
+//
+// What is searched is data: nothing in it switches a rule off. Of gitleaks' own
+// ways to do so (gitleaks:allow comments, .gitleaks.toml, .gitleaksignore) none
+// is known here. No detector finds everything; see [Finding] for what was found.
+package redact
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Secret is a text that is known to be secret.
+type Secret struct {
+	Kind  string // "api-key", "env:DB_PASSWORD"
+	Value string
+}
+
+// Finding is a secret that was masked. It does not hold the secret.
+type Finding struct {
+	Kind   string // a rule of gitleaks, such as "aws-access-token", or as in [Secret]
+	Number int    // in the placeholder
+	Places int    // where it was masked
+}
+
+// Redactor masks the secrets of one output, whose parts may come one by one: a
+// secret has the same placeholder in all of them. A part can show that a text is
+// secret which stands in another one, too, where nothing tells: whoever has all
+// parts beforehand shows them to [Redactor.Learn] first. A Redactor is safe for
+// concurrent use.
+type Redactor struct {
+	mu     sync.Mutex
+	ids    map[string]int // findings by secret
+	forms  []form         // what is masked wherever it stands, longer ones first
+	counts map[string]int // numbers given, by kind
+	found  []Finding
+}
+
+// form is one spelling of a secret.
+type form struct {
+	text  string
+	id    int  // of the finding
+	whole bool // it is none as a part of a word
+}
+
+// New returns a redactor that knows some secrets beforehand. Values of less than
+// [MinKnown] bytes are left out: too much else would be masked with them.
+func New(known ...Secret) *Redactor {
+	r := &Redactor{ids: map[string]int{}, counts: map[string]int{}}
+	for _, s := range known {
+		if len(s.Value) >= MinKnown {
+			r.know(s.Kind, s.Value, spellings(s.Value), isWord(s.Value))
+		}
+	}
+	return r
+}
+
+// MinKnown is how many bytes a secret has at least that is masked wherever it
+// stands, and not only where its form or its name shows it.
+const MinKnown = 8
+
+// Text masks the secrets in a text.
+func (r *Redactor) Text(text string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text(text)
+}
+
+// Learn finds the secrets in a text, so that they are masked in others.
+func (r *Redactor) Learn(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.find(text, r.placeholders(text))
+}
+
+// Findings returns what was masked so far, by kind and number. What is known and
+// stood nowhere is no finding.
+func (r *Redactor) Findings() []Finding {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := slices.DeleteFunc(slices.Clone(r.found), func(f Finding) bool { return f.Places == 0 })
+	slices.SortFunc(out, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), a.Number-b.Number)
+	})
+	return out
+}
+
+// Summary says in words what findings are: "2 secrets (aws-access-token 1,
+// env:DB_PASSWORD 1)". Of no findings it is "".
+func Summary(found []Finding) string {
+	var kinds []string
+	counts := map[string]int{}
+	for _, f := range found {
+		if counts[f.Kind]++; counts[f.Kind] == 1 {
+			kinds = append(kinds, f.Kind)
+		}
+	}
+	for i, k := range kinds {
+		kinds[i] = fmt.Sprintf("%s %d", k, counts[k])
+	}
+	switch len(found) {
+	case 0:
+		return ""
+	case 1:
+		return "1 secret (" + kinds[0] + ")"
+	}
+	return fmt.Sprintf("%d secrets (%s)", len(found), strings.Join(kinds, ", "))
+}
+
+func (r *Redactor) text(text string) string {
+	kept := r.placeholders(text)
+	return r.mask(text, r.find(text, kept), kept)
+}
+
+// find returns where the rules see secrets, which it learns.
+func (r *Redactor) find(text string, kept ranges) []hit {
+	var hits []hit
+	for _, s := range theRules().find(text) {
+		if kept.overlap(s.from, s.to) {
+			continue
+		}
+		secret := text[s.from:s.to]
+		id, ok := r.ids[secret]
+		if !ok {
+			var forms []string
+			if len(secret) >= MinKnown {
+				forms = []string{secret}
+			}
+			id = r.know(s.kind, secret, forms, s.generic || isWord(secret))
+		}
+		hits = append(hits, hit{s.from, s.to, id})
+	}
+	return hits
+}
+
+// know returns the finding of a secret, which may be masked in several forms.
+func (r *Redactor) know(kind, value string, forms []string, whole bool) (id int) {
+	if id, ok := r.ids[value]; ok {
+		return id
+	}
+	id = len(r.found)
+	r.ids[value] = id
+	r.found = append(r.found, Finding{Kind: kind})
+	for _, text := range forms {
+		i, found := slices.BinarySearchFunc(r.forms, text, func(f form, s string) int {
+			return cmp.Or(len(s)-len(f.text), strings.Compare(f.text, s))
+		})
+		if !found {
+			r.forms = slices.Insert(r.forms, i, form{text, id, whole})
+		}
+	}
+	return id
+}
+
+// placeholder returns what stands for a finding. Numbers are given when they are
+// needed: those of secrets that stand nowhere would depend on the environment.
+func (r *Redactor) placeholder(id int) string {
+	f := &r.found[id]
+	if f.Number == 0 {
+		r.counts[f.Kind]++
+		f.Number = r.counts[f.Kind]
+	}
+	f.Places++
+	return "[REDACTED:" + f.Kind + ":" + strconv.Itoa(f.Number) + "]"
+}
+
+var placeholderForm = regexp.MustCompile(`\[REDACTED:([a-zA-Z0-9_:-]+):([0-9]{1,9})\]`)
+
+// placeholders returns where a text was masked before, as an earlier message of a
+// conversation was. That stays, and its numbers are not given to others.
+func (r *Redactor) placeholders(text string) ranges {
+	if !strings.Contains(text, "[REDACTED:") {
+		return nil
+	}
+	var out ranges
+	for _, m := range placeholderForm.FindAllStringSubmatchIndex(text, -1) {
+		kind := text[m[2]:m[3]]
+		if n, err := strconv.Atoi(text[m[4]:m[5]]); err == nil {
+			r.counts[kind] = max(r.counts[kind], n)
+		}
+		out = append(out, hit{from: m[0], to: m[1]})
+	}
+	return out
+}
+
+// hit is a place to be masked.
+type hit struct {
+	from, to int
+	id       int // of the finding
+}
+
+// ranges are places of a text, in order and apart from each other.
+type ranges []hit
+
+func (r ranges) overlap(from, to int) bool {
+	i, found := slices.BinarySearchFunc(r, from, func(h hit, from int) int { return h.from - from })
+	return found || i < len(r) && r[i].from < to || i > 0 && r[i-1].to > from
+}
+
+// add returns the places of both, which do not overlap.
+func (r ranges) add(more []hit) ranges {
+	if len(more) == 0 {
+		return r
+	}
+	out := append(slices.Clip(r), more...)
+	slices.SortFunc(out, func(a, b hit) int { return a.from - b.from })
+	return out
+}
+
+// mask puts placeholders in the place of hits and of all that is known.
+func (r *Redactor) mask(text string, hits []hit, kept ranges) string {
+	taken, hits := kept.add(hits), slices.Clone(hits)
+	for _, f := range r.forms {
+		var more []hit
+		for at := 0; ; {
+			i := strings.Index(text[at:], f.text)
+			if i < 0 {
+				break
+			}
+			from, to := at+i, at+i+len(f.text)
+			if taken.overlap(from, to) || f.whole && inWord(text, from, to) {
+				at = from + 1
+				continue
+			}
+			more = append(more, hit{from, to, f.id})
+			at = to
+		}
+		hits, taken = append(hits, more...), taken.add(more)
+	}
+	if len(hits) == 0 {
+		return text
+	}
+	slices.SortFunc(hits, func(a, b hit) int { return a.from - b.from })
+	var b strings.Builder
+	at := 0
+	for _, h := range hits {
+		b.WriteString(text[at:h.from])
+		b.WriteString(r.placeholder(h.id))
+		b.WriteString(strings.Repeat("\n", strings.Count(text[h.from:h.to], "\n")))
+		at = h.to
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// inWord reports whether a place is a part of a longer word: the password
+// "postgres" is not what "postgresql" is about.
+func inWord(text string, from, to int) bool {
+	return from > 0 && letter(text[from-1]) && letter(text[from]) || to < len(text) && letter(text[to-1]) && letter(text[to])
+}
+
+func letter(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+}
+
+// isWord reports whether a secret may be a word of a language.
+func isWord(s string) bool {
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == "" || strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}

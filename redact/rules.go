@@ -1,0 +1,420 @@
+package redact
+
+import (
+	_ "embed"
+	"encoding/json"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// rulesJSON are the rules of gitleaks (its licence: LICENSE.gitleaks), written by
+// the command in the directory gitleaks.
+//
+//go:embed rules.json
+var rulesJSON []byte
+
+// rule finds secrets of one kind: what its regular expression matches, or a group
+// of it, where a keyword stands within the match, if it is random enough and
+// nothing allows it.
+type rule struct {
+	ID       string
+	Regex    string
+	Group    int // of the secret; 0: the first one that is not empty, or the match
+	Entropy  float64
+	Keywords []string // in lower case; without any there is nothing to find
+	Allow    []*allow
+
+	once  sync.Once // regular expressions are compiled when a keyword was seen
+	re    *regexp.Regexp
+	probe *regexp.Regexp // see split
+	lines int            // line breaks that a match may hold; unbounded: any number
+}
+
+// allow lists what is no secret although a rule matches it.
+type allow struct {
+	Match     bool // the regular expressions look at the match, not at the secret
+	Regexes   []string
+	StopWords []string
+
+	once sync.Once
+	re   *regexp.Regexp
+}
+
+// ruleSet is all rules, and which of them each keyword belongs to.
+type ruleSet struct {
+	rules    []*rule
+	allow    []*allow // of all rules
+	keywords *keywords
+	of       [][]int // by keyword
+}
+
+// theRules are those of gitleaks and our own.
+var theRules = sync.OnceValue(func() *ruleSet {
+	var file struct {
+		Allow []*allow
+		Rules []*rule
+	}
+	if err := json.Unmarshal(rulesJSON, &file); err != nil {
+		panic("redact: rules.json: " + err.Error()) // it is a part of the program
+	}
+	return newRuleSet(append(file.Rules, ownRules()...), file.Allow)
+})
+
+func newRuleSet(rules []*rule, allow []*allow) *ruleSet {
+	s := &ruleSet{rules: rules, allow: allow}
+	var words []string
+	index := map[string]int{}
+	for i, r := range rules {
+		for _, k := range r.Keywords {
+			n, ok := index[k]
+			if !ok {
+				n = len(words)
+				index[k] = n
+				words = append(words, k)
+				s.of = append(s.of, nil)
+			}
+			s.of[n] = append(s.of[n], i)
+		}
+	}
+	s.keywords = newKeywords(words)
+	return s
+}
+
+// ownRules find what gitleaks leaves to others, and what stands in arguments
+// and values more often than in sources.
+func ownRules() []*rule {
+	return []*rule{
+		{
+			ID:       "url-password",
+			Regex:    `(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@'"<>]{0,100}:([^\s/:@'"<>]{3,200})@[a-z0-9\[%]`,
+			Keywords: []string{"://"},
+			Allow:    []*allow{{Regexes: []string{`(?i)^(?:pass|password|passwd|pwd|pw|secret|test|foo|bar|baz|x+|\*+|\.+)$`, `^[%${\[]`}}},
+		},
+		{
+			ID:       "authorization",
+			Regex:    `(?i)\b(?:bearer|basic)[ \t]+([a-z0-9._~+/-]{16,}={0,2})(?:[^a-z0-9._~+/=-]|\z)`,
+			Entropy:  3.5,
+			Keywords: []string{"bearer", "basic"},
+		},
+	}
+}
+
+// span is a secret in a text.
+type span struct {
+	from, to int
+	kind     string
+	generic  bool // a rule that knows the form of the secret goes first
+}
+
+// find returns the secrets in a text, in order and apart from each other.
+func (s *ruleSet) find(text string) []span {
+	var out []span
+	places := make([][]int, len(s.rules)) // of the keywords of each rule
+	s.keywords.find(text, func(word, at int) {
+		for _, r := range s.of[word] {
+			places[r] = append(places[r], at)
+		}
+	})
+	for i, at := range places {
+		if len(at) > 0 {
+			out = s.rules[i].find(out, text, at, s.allow)
+		}
+	}
+	return disjoint(out)
+}
+
+// disjoint drops those of overlapping spans that say less, and sorts the rest.
+func disjoint(spans []span) []span {
+	slices.SortStableFunc(spans, func(a, b span) int {
+		switch {
+		case a.generic != b.generic:
+			if a.generic {
+				return 1
+			}
+			return -1
+		case a.to-a.from != b.to-b.from:
+			return (b.to - b.from) - (a.to - a.from)
+		}
+		return a.from - b.from
+	})
+	var out []span
+	for _, x := range spans {
+		i, found := slices.BinarySearchFunc(out, x.from, func(o span, from int) int { return o.from - from })
+		if found || i < len(out) && out[i].from < x.to || i > 0 && out[i-1].to > x.from {
+			continue
+		}
+		out = slices.Insert(out, i, x)
+	}
+	return out
+}
+
+// find appends what the rule finds about the given places.
+func (r *rule) find(out []span, text string, places []int, everywhere []*allow) []span {
+	r.once.Do(r.compile)
+	slices.Sort(places)
+	for i := 0; i < len(places); {
+		if !r.begins(text, places[i]) {
+			i++
+			continue
+		}
+		from, to := window(text, places[i], r.lines)
+		for i++; i < len(places) && places[i] < to; i++ {
+			if r.begins(text, places[i]) {
+				_, to = window(text, places[i], r.lines)
+			}
+		}
+		for _, m := range r.re.FindAllStringSubmatchIndex(text[from:to], -1) {
+			a, b := r.secret(m)
+			secret, match := text[from+a:from+b], text[from+m[0]:from+m[1]]
+			if a == b || r.Entropy > 0 && entropy(secret) <= r.Entropy || allowed(r.Allow, secret, match) || allowed(everywhere, secret, match) {
+				continue
+			}
+			out = append(out, span{from + a, from + b, r.ID, strings.Contains(r.ID, "generic")})
+		}
+	}
+	return out
+}
+
+// begins reports whether a match may go on from the keyword at a place.
+func (r *rule) begins(text string, at int) bool {
+	return r.probe == nil || r.probe.MatchString(text[at:])
+}
+
+// secret returns where the secret of a match stands.
+func (r *rule) secret(m []int) (from, to int) {
+	if r.Group > 0 {
+		return max(m[2*r.Group], 0), max(m[2*r.Group+1], 0)
+	}
+	for i := 2; i < len(m); i += 2 {
+		if m[i] >= 0 && m[i] < m[i+1] {
+			return m[i], m[i+1]
+		}
+	}
+	return m[0], m[1]
+}
+
+func allowed(lists []*allow, secret, match string) bool {
+	lower := ""
+	for _, a := range lists {
+		a.once.Do(func() {
+			if len(a.Regexes) > 0 {
+				a.re = regexp.MustCompile("(?:" + strings.Join(a.Regexes, ")|(?:") + ")")
+			}
+		})
+		about := secret
+		if a.Match {
+			about = match
+		}
+		if a.re != nil && a.re.MatchString(about) {
+			return true
+		}
+		if lower == "" && len(a.StopWords) > 0 {
+			lower = strings.ToLower(secret)
+		}
+		if slices.ContainsFunc(a.StopWords, func(w string) bool { return strings.Contains(lower, w) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// entropy is Shannon's, in bits a character.
+func entropy(s string) float64 {
+	counts := map[rune]int{}
+	n := 0
+	for _, c := range s {
+		counts[c]++
+		n++
+	}
+	e := 0.0
+	for _, c := range counts {
+		p := float64(c) / float64(n)
+		e -= p * math.Log2(p)
+	}
+	return e
+}
+
+// unbounded: a match may hold any number of line breaks.
+const unbounded = -1
+
+func (r *rule) compile() {
+	r.re = regexp.MustCompile(r.Regex)
+	tree, err := syntax.Parse(r.Regex, syntax.Perl)
+	if err != nil {
+		panic("redact: rule " + r.ID + ": " + err.Error())
+	}
+	r.lines = lineBreaks(tree)
+	r.probe = r.split(tree)
+}
+
+// split makes an expression that matches from a keyword on if the rule's own
+// one may. Most rules are of the form
+//
+//	[\w.-]{0,50}?(?:key|token|...)...
+//
+// where what stands before the keyword is optional: it delays the search by an
+// order of magnitude, since every letter may begin it, and tells nothing. A rule
+// of another form has no such expression.
+func (r *rule) split(tree *syntax.Regexp) *regexp.Regexp {
+	if tree.Op != syntax.OpConcat || len(tree.Sub) < 2 {
+		return nil
+	}
+	first, rest := tree.Sub[0], tree.Sub[1:]
+	if first.Op != syntax.OpRepeat || first.Min != 0 || first.Sub[0].Op != syntax.OpCharClass {
+		return nil
+	}
+	// The keywords have to be where the rest begins, or matches would be lost.
+	begin := regexp.MustCompile(`\A(?:` + rest[0].String() + `)`)
+	for _, k := range r.Keywords {
+		if !begin.MatchString(k) {
+			return nil
+		}
+	}
+	return regexp.MustCompile(`\A(?:` + (&syntax.Regexp{Op: syntax.OpConcat, Sub: rest}).String() + `)`)
+}
+
+// window returns the lines in which a match about a place may stand.
+func window(text string, at, lines int) (from, to int) {
+	if lines == unbounded {
+		return 0, len(text)
+	}
+	from, to = at, at
+	for range lines + 1 {
+		if from = strings.LastIndexByte(text[:max(from, 0)], '\n'); from < 0 {
+			break
+		}
+	}
+	from++
+	for range lines + 1 {
+		i := strings.IndexByte(text[to:], '\n')
+		if i < 0 {
+			return from, len(text)
+		}
+		to += i + 1
+	}
+	return from, to
+}
+
+// lineBreaks returns how many a match of an expression may hold at most.
+func lineBreaks(re *syntax.Regexp) int {
+	n := 0
+	switch re.Op {
+	case syntax.OpLiteral:
+		return strings.Count(string(re.Rune), "\n")
+	case syntax.OpAnyChar:
+		return 1
+	case syntax.OpCharClass:
+		for i := 0; i+1 < len(re.Rune); i += 2 {
+			if re.Rune[i] <= '\n' && '\n' <= re.Rune[i+1] {
+				return 1
+			}
+		}
+		return 0
+	case syntax.OpConcat, syntax.OpAlternate, syntax.OpCapture, syntax.OpQuest:
+		for _, sub := range re.Sub {
+			k := lineBreaks(sub)
+			switch {
+			case k == unbounded:
+				return unbounded
+			case re.Op == syntax.OpConcat:
+				n += k
+			default:
+				n = max(n, k)
+			}
+		}
+		return n
+	case syntax.OpStar, syntax.OpPlus, syntax.OpRepeat:
+		n = lineBreaks(re.Sub[0])
+		switch {
+		case n == 0:
+		case n == unbounded, re.Op != syntax.OpRepeat, re.Max < 0:
+			return unbounded
+		default:
+			n *= re.Max
+		}
+	}
+	return n
+}
+
+// keywords finds many words at once, whatever their case: the automaton of Aho
+// and Corasick with a row of transitions for each state.
+type keywords struct {
+	class [256]uint8 // letters by class; 0 is all that no word holds
+	wide  int        // classes
+	next  []int32    // by state and class
+	found [][]int32  // by state: the words that end there
+	words []string
+}
+
+func newKeywords(words []string) *keywords {
+	k := &keywords{wide: 1, words: words, found: [][]int32{nil}}
+	for _, w := range words {
+		for _, c := range []byte(w) {
+			if c >= utf8.RuneSelf {
+				panic("redact: the keyword " + w + " is not ASCII")
+			}
+			if k.class[c] == 0 {
+				k.class[c] = uint8(k.wide)
+				k.wide++
+			}
+		}
+	}
+	for c := 'A'; c <= 'Z'; c++ {
+		k.class[c] = k.class[c+'a'-'A']
+	}
+	k.next = make([]int32, k.wide)
+	for i, w := range words {
+		at := int32(0)
+		for _, c := range []byte(w) {
+			edge := int(at)*k.wide + int(k.class[c])
+			if k.next[edge] == 0 {
+				k.next[edge] = int32(len(k.found))
+				k.found = append(k.found, nil)
+				k.next = append(k.next, make([]int32, k.wide)...)
+			}
+			at = k.next[edge]
+		}
+		k.found[at] = append(k.found[at], int32(i))
+	}
+	// Where a word does not go on, its longest end that begins another one does.
+	fallback := make([]int32, len(k.found))
+	var queue []int32
+	for _, s := range k.next[:k.wide] {
+		if s != 0 {
+			queue = append(queue, s)
+		}
+	}
+	for len(queue) > 0 {
+		s := queue[0]
+		queue = queue[1:]
+		f := fallback[s]
+		k.found[s] = append(k.found[s], k.found[f]...)
+		for c := range k.wide {
+			edge := int(s)*k.wide + c
+			via := k.next[int(f)*k.wide+c]
+			if t := k.next[edge]; t != 0 {
+				fallback[t] = via
+				queue = append(queue, t)
+			} else {
+				k.next[edge] = via
+			}
+		}
+	}
+	return k
+}
+
+// find reports each place where a word begins, in the order of their ends.
+func (k *keywords) find(text string, report func(word, at int)) {
+	s := int32(0)
+	for i := range len(text) {
+		s = k.next[int(s)*k.wide+int(k.class[text[i]])]
+		for _, w := range k.found[s] {
+			report(int(w), i+1-len(k.words[w]))
+		}
+	}
+}
