@@ -389,10 +389,14 @@ func (f *fitter) guess() {
 		g := func(n int) int { return max(1, int(float64(n)*f.ratio*3/4)*u.times) }
 		full := len(u.it.text) + len(u.it.name) + len(u.it.position) + len(u.it.note)
 		u.Tokens[TierFull] = g(full)
-		if u.it.sign == "" {
+		if u.it.source.Signature == "" {
 			continue
 		}
-		if sign := min(len(u.it.doc), shortDoc) + len(u.it.sign) + len(u.it.name) + len(u.it.position) + len(u.it.note) + 30; sign < full*worth/100 {
+		if g(full) > longFrom*u.times {
+			f.measure(u) // what it is cut down to cannot be guessed
+			continue
+		}
+		if sign := full - len(u.it.text) + min(len(u.it.source.Doc), shortDoc) + len(u.it.source.Signature) + 30; sign < full*worth/100 {
 			u.Tokens[TierSignature] = g(sign)
 		}
 	}
@@ -402,13 +406,20 @@ func (f *fitter) guess() {
 // is not: it would say less at nearly the same price.
 const worth = 80
 
+// longFrom is the length in tokens from which a function has the tiers between
+// its signature and its whole source.
+const longFrom = 2_000
+
 // measure counts what a unit costs at each tier.
 func (f *fitter) measure(u *unit) {
 	u.exact = true
 	u.Tokens = [TierFull + 1]int{}
 	above := 0
 	for t := TierFull; t > TierLine; t-- {
-		form := u.it.at(t)
+		if (t == TierRan || t == TierWindow) && u.Tokens[TierFull]/u.times <= longFrom {
+			continue
+		}
+		form := f.m.at(u.it, t)
 		if form == nil {
 			continue
 		}

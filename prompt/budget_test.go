@@ -52,7 +52,7 @@ func eachBudget(t *testing.T, f func(t *testing.T, whole, p *Prompt, o Options))
 	each(t, func(t *testing.T, in Input, o Options) {
 		whole := build(t, in, o)
 		in.Score = about("Render", "pad")
-		for o.Budget = whole.Total + 10; ; o.Budget -= 83 {
+		for o.Budget = whole.Total + 10; o.Budget > 0; o.Budget -= 131 {
 			p, err := Build(in, o)
 			var over *OverBudgetError
 			if errors.As(err, &over) {
@@ -249,7 +249,7 @@ func TestSignatureForms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := m.runs[0].once[0].at(TierSignature)
+		s := m.at(m.runs[0].once[0], TierSignature)
 		if s.text != tt.want || s.tier != TierSignature {
 			t.Errorf("%s:\n%s\nwant\n%s", name, s.text, tt.want)
 		}

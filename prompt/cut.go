@@ -55,12 +55,18 @@ func leftOut(n int) string {
 	return fmt.Sprintf("[the sources of %s more functions are left out]", thousands(n))
 }
 
-// at returns what stands for the item at a tier, nil if there is no such thing.
-func (it *item) at(t Tier) *item {
+// at returns what stands for an item at a tier, nil if there is no such thing.
+func (m *material) at(it *item, t Tier) *item {
 	switch {
 	case t == TierFull:
 		return it
-	case t == TierSignature && it.sign != "" && it.start > 0:
+	case it.source.Start <= 0: // which lines are left out could not be said
+		return nil
+	case t == TierRan:
+		return m.ran(it)
+	case t == TierWindow:
+		return m.window(it)
+	case t == TierSignature && it.source.Signature != "":
 		return it.signature()
 	}
 	return nil
@@ -73,28 +79,30 @@ const shortDoc = 600
 // signature is the item without its body. The mark stands alone on its line and
 // is no Go, so that nobody takes it for source.
 func (it *item) signature() *item {
-	lines := strings.Count(it.body, "\n") + 1
-	first := it.start + strings.Count(it.sign, "\n")
-	if last := it.start + lines - 1; first < last {
+	t := &it.source
+	first, last := t.Start+strings.Count(t.Signature, "\n"), t.Start+strings.Count(t.Body, "\n")
+	if first < last {
 		first++ // the line with the opening brace is there
 	}
 	s := *it
 	s.tier = TierSignature
-	s.elided = it.start + lines - first
-	s.text = it.sign + "\n[signature only: " + lineRange{from: first, to: it.start + lines - 1}.words() + " left out]"
-	if it.doc != "" {
-		s.text = it.docStart() + s.text
-	}
+	s.elided = last - first + 1
+	s.text = it.docStart() + t.Signature + "\n[signature only: " + lineRange{from: first, to: last}.words() + " left out]"
 	return &s
 }
 
-// docStart is the doc comment, or the first paragraph of a long one.
+// docStart is the doc comment, or the first paragraph of a long one, with a line
+// break.
 func (it *item) docStart() string {
-	if len(it.doc) <= shortDoc {
-		return it.doc + "\n"
+	doc := it.source.Doc
+	switch {
+	case doc == "":
+		return ""
+	case len(doc) <= shortDoc:
+		return doc + "\n"
 	}
 	var b strings.Builder
-	lines := strings.Split(it.doc, "\n")
+	lines := strings.Split(doc, "\n")
 	for i, line := range lines {
 		if b.Len() > 0 && strings.TrimSpace(strings.TrimLeft(line, "/*")) == "" || b.Len() > shortDoc {
 			return b.String() + fmt.Sprintf("[%s of the comment left out]\n", plural(len(lines)-i, "more line"))

@@ -34,7 +34,7 @@ const instructionsSourcesTwo = `- Sources stand in the order of the first calls,
 
 // instructionsCut explains what cut.go and calltree write where something is left
 // out; a test compares them.
-const instructionsCut = `- Not everything fits: what is least relevant to the question is left out, and square brackets stand where it was. "[310 calls of 12 functions folded]" in a call tree: these functions were called, but are not listed. "[signature only: lines 31-36 left out]" or "[lines 31-90 left out: ...]" in a source: those lines of the file are not shown.
+const instructionsCut = `- Not everything fits: what is least relevant to the question is left out, and square brackets stand where it was. "[310 calls of 12 functions folded]" in a call tree: these functions were called, but are not listed. "[signature only: lines 31-36 left out]" or "[lines 31-90 left out]" in a source: those lines of the file are not shown; "[lines 31-90 left out: did not run]": nor did they run.
 `
 
 const instructionsAnswering = `

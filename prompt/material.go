@@ -3,6 +3,7 @@ package prompt
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,15 +26,10 @@ type item struct {
 	note     string // why the text is missing, or may differ from what ran
 	path     string // file on disk
 
-	tier    Tier // how much of the source text is: TierFull but in a [cut]
-	elided  int  // lines of it that are left out
-	doc     string
-	sign    string // the declaration's signature
-	body    string // the whole declaration
-	start   int    // line of body, 0 unknown
-	literal bool   // a package variable, not a function
-
-	holds []trace.Function // those of the trees that it is the text of, in call order
+	source source.Text      // its doc comment, signature and body as in text
+	holds  []trace.Function // those of the trees that it is the text of, in call order
+	tier   Tier             // how much of the source text is: TierFull but in a [cut]
+	elided int              // lines of it that are left out
 }
 
 // material is an input with the sources found.
@@ -47,6 +43,8 @@ type material struct {
 	modules  modules
 	position func(*trace.Function) string
 	mask     func(string) string
+	lines    func(trace.Function) []trace.Lines
+	asked    map[string]bool // the question's words, see [wordsIn]
 	warnings []string
 	cut      *cut // what is left out to fit a budget; nil: nothing
 }
@@ -70,6 +68,7 @@ func collect(in Input) (*material, error) {
 		items:    map[trace.Function]*item{},
 		missing:  map[missingKey]*item{},
 		position: in.Position,
+		lines:    in.Lines,
 	}
 	if in.Mask != nil {
 		m.mask = in.Mask.Text
@@ -106,6 +105,8 @@ func collect(in Input) (*material, error) {
 		return nil, fmt.Errorf("both runs are labelled %q", m.runs[0].label)
 	}
 	m.maskAll(in)
+	m.asked = wordsIn(m.question)
+	maps.DeleteFunc(m.asked, func(w string, _ bool) bool { return stopWords[w] })
 	texts := make([]source.Text, len(m.order))
 	for i, fn := range m.order {
 		texts[i] = m.texts[fn]
@@ -204,20 +205,19 @@ func (m *material) newItem(fn trace.Function, t source.Text) *item {
 		note: oneLine(t.Warning),
 		path: t.Path,
 
-		tier:    TierFull,
-		doc:     clean(strings.TrimRight(t.Doc, "\n")),
-		sign:    clean(strings.TrimSpace(t.Signature)),
-		body:    clean(strings.TrimRight(t.Body, "\n")),
-		start:   t.Start,
-		literal: t.Kind == source.Closure && !strings.HasPrefix(t.Signature, "func"),
+		source: t,
+		tier:   TierFull,
 	}
+	it.source.Doc = clean(strings.TrimRight(t.Doc, "\n"))
+	it.source.Signature = clean(strings.TrimSpace(t.Signature))
+	it.source.Body = clean(strings.TrimRight(t.Body, "\n"))
 	if t.Kind == source.Assembly {
 		it.lang = "asm"
 	}
-	it.text = it.body
+	it.text = it.source.Body
 	start := t.Start
 	if t.Doc != "" {
-		it.text = it.doc + "\n" + it.body
+		it.text = it.source.Doc + "\n" + it.source.Body
 		if t.DocStart > 0 {
 			start = t.DocStart
 		}

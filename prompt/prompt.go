@@ -31,6 +31,9 @@ type Input struct {
 	// Position returns a function's place for the tree, such as
 	// "dir/file.go:12"; nil means as its source has it.
 	Position func(*trace.Function) string
+	// Lines says which lines of a function ran, for each run that called it; nil,
+	// or an empty result, that nobody knows.
+	Lines func(trace.Function) []trace.Lines
 	// Score says how relevant a function is to the question, the higher the more,
 	// and why in some words. It decides what goes first where not all fits into
 	// [Options.Budget]. Nil goes by place in the tree and number of calls.

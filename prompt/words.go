@@ -33,6 +33,12 @@ c cc cfg com conf cpp csv db exe go gz h html ini io js json log md mod net org 
 sh so sql sum svg tmpl toml ts txt work xml yaml yml zip
 `)
 
+// stopWords are words of questions that say nothing of what is asked about.
+var stopWords = set(`
+about and are but can does did for from had has have how into its not out that the their then there
+this was what when where which who why will with would you
+`)
+
 func set(words string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(words) {

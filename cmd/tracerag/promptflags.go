@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -150,7 +151,25 @@ func (a *app) promptInput(question string, views ...*view) prompt.Input {
 		}
 		return views[0].text(f)
 	}
+	in.Lines = linesOf(views)
 	return in
+}
+
+// linesOf returns which lines of a function ran, in each of the runs that called it;
+// nothing if nobody watched them in one of those.
+func linesOf(views []*view) func(trace.Function) []trace.Lines {
+	known := map[trace.Function][]trace.Lines{}
+	for _, v := range views {
+		for id, f := range v.trace.Functions {
+			known[f] = append(known[f], v.trace.Lines[trace.FuncID(id)])
+		}
+	}
+	return func(f trace.Function) []trace.Lines {
+		if slices.ContainsFunc(known[f], func(l trace.Lines) bool { return l.States == "" }) {
+			return nil
+		}
+		return known[f]
+	}
 }
 
 // warnSources tells on standard error what the prompt's warnings say, the
