@@ -39,10 +39,12 @@ var layers = map[string][]string{
 	"prompt/tokens":    {},
 	"prompt":           {"calltree", "source", "trace", "trace/symbol", "prompt/tokens"},
 	"llm":              {},
+	"rank":             {},
 	"llm/llmtest":      {},
 	"fixtures":         {},
 	"fixtures/real":    {"fixtures"},
 	"bench":            {},
+	"bench/eval":       {"rank", "prompt"},
 	"bench/table":      {},
 
 	"viewer":             {"calltree", "prompt", "source", "trace"},
@@ -58,10 +60,11 @@ var only = map[string][]string{
 	"github.com/sashabaranov/go-openai": {"llm"},
 	"github.com/pkoukk/tiktoken-go":     {"prompt/tokens"},
 	"github.com/google/pprof":           {"trace", "trace/sample"},
+	"github.com/kljensen/snowball":      {"rank"},
 	"github.com/spf13/pflag":            {"cmd/tracerag"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"fixtures", "fixtures/real", "llm/llmtest", "trace/recordtest", "viewer/browsertest"},
-	"os/exec":                           {"trace/target", "trace/gocmd", "source", "fixtures", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"trace/target", "trace/gocmd", "source", "bench/eval", "fixtures", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

@@ -1,0 +1,96 @@
+package rank
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Question is what functions are ranked for. Without any text and test nothing
+// is relevant, and the order is that of the functions given.
+type Question struct {
+	// Text is the question, or a report: its first line is taken for a title.
+	Text string
+	// Test is the name of the test that ran, "TestParse/empty_input", if one
+	// did, and Package the import path of its package.
+	Test, Package string
+}
+
+// asked is a question as the formula needs it.
+type asked struct {
+	terms  []string       // stems, and identifiers as a whole
+	words  []string       // of each term as it was first written
+	weight []float64      // of each term
+	index  map[string]int // of each term
+
+	text     string          // in lower case
+	mentions map[string]bool // words as they stand in the text
+	titled   map[string]bool // words, in lower case, before a title's colon
+}
+
+// titlePrefix is the longest beginning of a title that is taken for the name of
+// what it concerns, as in "net/http: close idle connections".
+const titlePrefix = 50
+
+func ask(q Question, w *Weights) *asked {
+	a := &asked{
+		index:    map[string]int{},
+		text:     strings.ToLower(q.Text),
+		mentions: map[string]bool{},
+		titled:   map[string]bool{},
+	}
+	eachWord(q.Text, func(word string) { a.mentions[word] = true })
+	title, rest, _ := strings.Cut(strings.TrimSpace(q.Text), "\n")
+	if prefix, _, ok := strings.Cut(title, ":"); ok && len(prefix) < titlePrefix {
+		eachWord(prefix, func(word string) { a.titled[strings.ToLower(word)] = true })
+	}
+	a.add(withoutReferences(title), w.Title)
+	a.add(withoutReferences(rest), w.Body)
+	test, subtest, _ := strings.Cut(q.Test, "/")
+	a.add(strings.TrimPrefix(test, "Test"), w.Test)
+	a.add(subtest, w.Subtest)
+	return a
+}
+
+// add counts the words of text into the question.
+func (a *asked) add(text string, weight float64) {
+	if weight == 0 {
+		return
+	}
+	put := func(term, word string) {
+		i, ok := a.index[term]
+		if !ok {
+			i = len(a.terms)
+			a.index[term] = i
+			a.terms = append(a.terms, term)
+			a.words = append(a.words, word)
+			a.weight = append(a.weight, 0)
+		}
+		a.weight[i] += weight
+	}
+	eachWord(text, func(word string) {
+		ps := parts(word)
+		for _, p := range ps {
+			if !passedOver(p) {
+				put(stem(p), p)
+			}
+		}
+		if len(ps) > 1 {
+			put(whole(word), word)
+		}
+	})
+}
+
+// withoutReferences returns text without what refers to other places: links,
+// mail addresses, numbers of issues, and the lines that tools and conventions
+// add to the end of commit messages.
+func withoutReferences(text string) string {
+	text = trailer.ReplaceAllString(text, "")
+	text = link.ReplaceAllString(text, " ")
+	return issueNumber.ReplaceAllString(text, " ")
+}
+
+var (
+	trailer     = regexp.MustCompile(`(?mi)^(?:[a-z]+-)+(?:by|id|rev|request|result|on): .*$|^(?:fixes|closes|updates|for) \S*#\d+.*$`)
+	link        = regexp.MustCompile(`https?://\S+|\S+@\S+\.\S+`)
+	issueNumber = regexp.MustCompile(`\(?[\w/-]*#\d+\)?`)
+)

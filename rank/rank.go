@@ -1,0 +1,249 @@
+package rank
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Function is a declaration that ran.
+type Function struct {
+	Package string // import path
+	Name    string // in source terms: "F", "T.M", "(*T).M"
+	Doc     string // comment
+	Text    string // signature and body
+
+	// Callees are the indexes of the functions that it was seen to call.
+	Callees []int
+	// Startup says that an empty run of the program did all that it did.
+	Startup bool
+	// Passing is in how many of Evidence.Passing it ran.
+	Passing int
+}
+
+// names returns the type that a method is of, without a star, and the name.
+func (f *Function) names() (receiver, name string) {
+	i := strings.LastIndexByte(f.Name, '.')
+	if i < 0 {
+		return "", f.Name
+	}
+	return strings.Trim(f.Name[:i], "(*)"), f.Name[i+1:]
+}
+
+// Run is what ran, and what is known beside it.
+type Run struct {
+	Functions []Function // in the order of their first calls
+	// Passing is the number of runs that did not fail, of the same program,
+	// that Function.Passing counts in; 0 if none are known.
+	Passing int
+	// Background gives the other functions of the program, to tell which
+	// words are rare in it. Their Text alone will do. Nil is none.
+	Background iter.Seq[Function]
+}
+
+// Ranked is a function's place.
+type Ranked struct {
+	Function int     // index into Run.Functions
+	Score    float64 // comparable within one ranking; the best is about 1
+	Reasons  []Reason
+}
+
+// Rank returns the functions of a run, the most relevant first. Equal ones stay
+// in the order in which they were first called. The score of a function is
+//
+//	(text/best text + Named + Quoted + Near/(1+distance)) * e^(sum of the factors)
+//
+// with the terms that apply to it: see [Weights].
+func Rank(q Question, run Run, w Weights) []Ranked {
+	a := ask(q, &w)
+	texts := score(a, run, &w)
+	best := 0.0
+	for i := range texts {
+		best = max(best, texts[i].score)
+	}
+	near := distances(run.Functions, texts, best/2)
+
+	out := make([]Ranked, len(run.Functions))
+	for i := range out {
+		f := &run.Functions[i]
+		r := Ranked{Function: i}
+		_, name := f.names()
+
+		sum := 0.0
+		if best > 0 {
+			sum = texts[i].score / best
+			if sum > 0 {
+				r.because(Words, sum, texts[i].words)
+			}
+		}
+		if a.mentions[name] && len(name) > 1 {
+			sum += w.Named
+			r.because(Named, w.Named, name)
+		}
+		if texts[i].quoted != "" {
+			sum += w.Quoted
+			r.because(Quoted, w.Quoted, texts[i].quoted)
+		}
+		if d := near[i]; d >= 0 {
+			x := w.Near / float64(1+d)
+			sum += x
+			if d > 0 && texts[i].score == 0 {
+				r.because(Near, x, "")
+			}
+		}
+
+		factor := 0.0
+		apply := func(is bool, k Kind, x float64, what string) {
+			if is && x != 0 {
+				factor += x
+				r.because(k, x, what)
+			}
+		}
+		last := lastElement(f.Package)
+		apply(q.Package != "" && f.Package == q.Package, SamePackage, w.SamePackage, last)
+		apply(a.titled[strings.ToLower(last)], Titled, w.Titled, last)
+		apply(isConstructor(f.Name), Constructor, w.Constructor, "")
+		apply(f.Startup, Startup, w.Startup, "")
+		apply(run.Passing > 0 && f.Passing == 0, Unshared, w.Unshared, "")
+		r.Score = sum * math.Exp(factor)
+		out[i] = r
+	}
+	slices.SortStableFunc(out, func(a, b Ranked) int { return cmp.Compare(b.Score, a.Score) })
+	return out
+}
+
+// textScore is what the text of a function says.
+type textScore struct {
+	score  float64
+	words  string // of the question, those that count most first
+	quoted string // literal that the question quotes
+}
+
+// score reads all functions, on all processors.
+func score(a *asked, run Run, w *Weights) []textScore {
+	out := make([]textScore, len(run.Functions))
+	windows := make([][]window, len(run.Functions))
+	all := newRarity(a)
+	inParallel(blocks(slices.Values(run.Functions)), func(jobs <-chan block) {
+		r, seen := newReader(a, w), newRarity(a)
+		for b := range jobs {
+			for i := range b.functions {
+				f := &b.functions[i]
+				ws := r.windows(f)
+				windows[b.from+i] = ws
+				seen.count(ws)
+				out[b.from+i].quoted = quoted(f.Text, a.text)
+			}
+		}
+		all.merge(seen)
+	})
+	if run.Background != nil {
+		inParallel(blocks(run.Background), func(jobs <-chan block) {
+			r, seen := newReader(a, w), newRarity(a)
+			for b := range jobs {
+				for i := range b.functions {
+					seen.count(r.windows(&b.functions[i]))
+				}
+			}
+			all.merge(seen)
+		})
+	}
+	s := all.scorer(a, w)
+	for i, ws := range windows {
+		score, at := s.best(ws)
+		out[i].score = score
+		if score > 0 {
+			out[i].words = s.words(a, &ws[at])
+		}
+	}
+	return out
+}
+
+// block is a part of a list of functions.
+type block struct {
+	from      int
+	functions []Function
+}
+
+// blocks cuts a list into parts that are worth handing to another processor.
+func blocks(fs iter.Seq[Function]) iter.Seq[block] {
+	const size = 64
+	return func(yield func(block) bool) {
+		b := block{}
+		for f := range fs {
+			b.functions = append(b.functions, f)
+			if len(b.functions) == size {
+				if !yield(b) {
+					return
+				}
+				b = block{from: b.from + size}
+			}
+		}
+		if len(b.functions) > 0 {
+			yield(b)
+		}
+	}
+}
+
+// inParallel calls work on each processor, which take the blocks from a channel.
+func inParallel(blocks iter.Seq[block], work func(<-chan block)) {
+	jobs := make(chan block)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() { work(jobs) })
+	}
+	for b := range blocks {
+		jobs <- b
+	}
+	close(jobs)
+	wg.Wait()
+}
+
+// distances returns how many calls, in either direction, lie between a function
+// and the nearest of those whose text scores at least enough; -1 if none leads
+// there.
+func distances(fs []Function, texts []textScore, enough float64) []int {
+	d := make([]int, len(fs))
+	next := make([][]int, len(fs))
+	var queue []int
+	for i := range fs {
+		d[i] = -1
+		if enough > 0 && texts[i].score >= enough {
+			d[i] = 0
+			queue = append(queue, i)
+		}
+		for _, j := range fs[i].Callees {
+			next[i] = append(next[i], j)
+			next[j] = append(next[j], i)
+		}
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		for _, j := range next[i] {
+			if d[j] < 0 {
+				d[j] = d[i] + 1
+				queue = append(queue, j)
+			}
+		}
+	}
+	return d
+}
+
+// isConstructor reports whether a name is "New", "newT" or the like.
+func isConstructor(name string) bool {
+	rest, ok := strings.CutPrefix(name, "New")
+	if !ok {
+		rest, ok = strings.CutPrefix(name, "new")
+	}
+	first, _ := utf8.DecodeRuneInString(rest)
+	return ok && !unicode.IsLower(first) && !strings.Contains(rest, ".")
+}
+
+func lastElement(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -1,0 +1,156 @@
+package rank
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kljensen/snowball/english"
+)
+
+// eachWord calls f for every word of text: a run of letters, digits and
+// underscores, as an identifier is one.
+func eachWord(text string, f func(word string)) {
+	start := -1
+	for i := 0; i < len(text); {
+		inWord, n := false, 1
+		if c := text[i]; c < utf8.RuneSelf {
+			inWord = wordByte[c]
+		} else {
+			var r rune
+			r, n = utf8.DecodeRuneInString(text[i:])
+			inWord = unicode.IsLetter(r) || unicode.IsDigit(r)
+		}
+		if inWord && start < 0 {
+			start = i
+		} else if !inWord && start >= 0 {
+			f(text[start:i])
+			start = -1
+		}
+		i += n
+	}
+	if start >= 0 {
+		f(text[start:])
+	}
+}
+
+var wordByte = func() (t [utf8.RuneSelf]bool) {
+	for c := range t {
+		t[c] = c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	}
+	return t
+}()
+
+// parts returns the words that an identifier is made of, in lower case:
+//
+//	parseHTTPRequest   parse http request
+//	max_line_width2    max line width 2
+func parts(word string) []string {
+	var out []string
+	start := 0
+	cut := func(end int) {
+		if end > start {
+			out = append(out, strings.ToLower(word[start:end]))
+		}
+		start = end
+	}
+	last, lastAt := '_', 0 // the rune before, and where it begins
+	for i, r := range word {
+		switch {
+		case r == '_':
+			cut(i)
+			start = i + 1
+		case last == '_':
+		case unicode.IsDigit(r) != unicode.IsDigit(last), unicode.IsUpper(r) && !unicode.IsUpper(last):
+			cut(i)
+		case !unicode.IsUpper(r) && unicode.IsUpper(last) && lastAt > start:
+			cut(lastAt) // the last capital of several begins the next word
+		}
+		last, lastAt = r, i
+	}
+	cut(len(word))
+	return out
+}
+
+// whole returns an identifier as one word. The sign keeps it apart from words
+// of one part.
+func whole(word string) string {
+	return "=" + strings.ToLower(strings.ReplaceAll(word, "_", ""))
+}
+
+// passedOver reports whether a part says nothing: a stop word, or one letter.
+func passedOver(part string) bool {
+	return stopWords[part] || len(part) < 2 && (part[0] < '0' || part[0] > '9')
+}
+
+// stem returns what is compared of a part: its long form if it is an
+// abbreviation, without its ending.
+func stem(part string) string {
+	if long, ok := abbreviations[part]; ok {
+		part = long
+	}
+	return english.Stem(part, false)
+}
+
+// stopWords say nothing about which function is meant: English ones, those that
+// every report of a bug has, and Go's own.
+var stopWords = set(`
+a about after again all also am an and any are as at be because been before
+being below between both but by can could did do does doing don down during
+each either else few for from further get gets given got had has have having
+he her here hers him his how however i if in into is isn it its itself just
+may me might more most must my no nor not now of off on once only or other
+our out over own rather re same she should since so some such than that the
+their them then there these they this those through thus to too under until up
+upon us use used uses using very via was we were what when where whether which
+while who whom why will with within without would yet you your
+
+add added adding adds bug bugs case cases change changed changes fix fixed fixes
+fixing issue issues make makes patch previously support test tested testing
+tests update updated
+
+break chan const continue default defer fallthrough func go goto import
+interface map package range return select struct switch type var
+bool byte error false int nil string true
+`)
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// abbreviations are those that are usual in Go programs, with the words that
+// people write instead.
+var abbreviations = pairs(`
+addr address   alloc allocate   arg argument   args argument   attr attribute
+attrs attribute   buf buffer   cfg config   char character   chars character
+cmd command   cmds command   cond condition   conf config   const constant
+ctx context   cur current   curr current   decl declaration   decls declaration
+del delete   desc description   dest destination   dir directory
+dirs directory   doc document   dst destination   elem element   elems element
+env environment   err error   errs error   eval evaluate   exec execute
+expr expression   exprs expression   ext extension   fn function
+func function   funcs function   gen generate   ident identifier
+idx index   impl implementation   info information   init initialize
+iter iterate   len length   lit literal   loc location   max maximum
+mem memory   min minimum   msg message   num number   obj object   op operator
+ops operator   opt option   opts option   param parameter   params parameter
+pkg package   pos position   prev previous   prop property   props property
+ptr pointer   recv receiver   ref reference   refs reference   req request
+resp response   ret return   sep separator   sig signature   spec specification
+src source   stmt statement   stmts statement   str string   sym symbol
+sync synchronize   tmp temporary   tok token   typ type   val value   vals value
+var variable   vars variable
+`)
+
+func pairs(words string) map[string]string {
+	m := map[string]string{}
+	fields := strings.Fields(words)
+	for i := 0; i < len(fields); i += 2 {
+		m[fields[i]] = fields[i+1]
+	}
+	return m
+}

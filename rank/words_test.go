@@ -1,0 +1,104 @@
+package rank
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestParts(t *testing.T) {
+	for word, want := range map[string]string{
+		"parse":            "parse",
+		"parseHTTPRequest": "parse http request",
+		"HTTPServer":       "http server",
+		"max_line_width2":  "max line width 2",
+		"_x":               "x",
+		"__":               "",
+		"UTF8":             "utf 8",
+		"v2alpha1":         "v 2 alpha 1",
+		"überGröße":        "über größe",
+		"ID":               "id",
+	} {
+		if got := strings.Join(parts(word), " "); got != want {
+			t.Errorf("%s is %q, not %q", word, got, want)
+		}
+	}
+}
+
+func TestStem(t *testing.T) {
+	for _, same := range [][]string{
+		{"parse", "parses", "parsed", "parsing"},
+		{"expr", "expression", "expressions", "exprs"},
+		{"args", "arg", "argument"},
+		{"index", "idx"},
+	} {
+		for _, w := range same[1:] {
+			if stem(w) != stem(same[0]) {
+				t.Errorf("%s is %s, %s is %s", w, stem(w), same[0], stem(same[0]))
+			}
+		}
+	}
+}
+
+func TestQuestionTerms(t *testing.T) {
+	a := ask(Question{Text: "pkg: fix (*T).readAll (#4488)\n\nSee https://example.com/widget.\n\nFixes owner/name#12\nReviewed-by: Some Body <some@example.com>\nwidget 42"}, &Default)
+	want := []string{"packag", "read", "all", "=readall", "widget", "42"}
+	got := slices.DeleteFunc(slices.Clone(a.terms), func(s string) bool { return s == "t" || s == "see" || s == "all" })
+	want = slices.DeleteFunc(want, func(s string) bool { return s == "all" })
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if !a.titled["pkg"] {
+		t.Error("the title's package is lost")
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	const question = `it says "reduce of empty array with no initial value", don't know why`
+	for text, want := range map[string]string{
+		`errors.New("reduce of empty array")`:                        "reduce of empty array",
+		`fmt.Errorf("reduce of empty %s with no initial value", k)`:  "reduce of empty",
+		`fmt.Errorf("%-3d: with no initial value\n", k)`:             "with no initial value",
+		"errors.New(`Reduce of EMPTY array`)":                        "Reduce of EMPTY array",
+		`x := "reduce"`:                                              "", // one word
+		`x := "of a"`:                                                "", // too short
+		`// says "reduce of empty array"`:                            "", // a comment
+		`/* "reduce of empty array" */ f('"', "with no initial va")`: "with no initial va",
+		`f("\"", "with no initial value")`:                           "with no initial value",
+		`"unterminated`:                                              "",
+		`a / b`:                                                      "",
+		`/`:                                                          "",
+	} {
+		if got := quoted(text, question); got != want {
+			t.Errorf("%s: %q, not %q", text, got, want)
+		}
+	}
+}
+
+// Sources are whatever a repository holds: reading them ends, and ends well.
+func FuzzRead(f *testing.F) {
+	f.Add("func f() { x(\"a\\\"b\", 'c', `d`) } // e", "why does 'a b' HTTPServer2 fail?")
+	f.Add("/*", "")
+	f.Add("\xff\"\\", "\xff\n#12")
+	f.Fuzz(func(t *testing.T, text, question string) {
+		fs := []Function{{Package: text, Name: text, Doc: text, Text: text}, {Text: question}}
+		rs := Rank(Question{Text: question, Test: text}, Run{Functions: fs}, Default)
+		if len(rs) != 2 || rs[0].Function+rs[1].Function != 1 {
+			t.Fatalf("not an order of two functions: %+v", rs)
+		}
+		for _, r := range rs {
+			if !(r.Score >= 0) {
+				t.Errorf("a score of %v", r.Score)
+			}
+			if utf8.ValidString(text) && utf8.ValidString(question) && !utf8.ValidString(r.Why()) {
+				t.Errorf("reasons that are no text: %q", r.Why())
+			}
+		}
+		for _, p := range parts(text) {
+			if p == "" {
+				t.Error("an empty part")
+			}
+		}
+	})
+}
