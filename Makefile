@@ -10,7 +10,7 @@ ROUNDS      ?= 5
 SOAK        ?= 100
 REAL        ?= all
 
-.PHONY: build install demo test check race vuln fuzz e2e soak bench microbench tables recorder rules clean
+.PHONY: build install demo test check race vuln fuzz e2e soak bench eval microbench tables recorder rules clean
 
 build:
 	$(GO) build -o tracerag ./cmd/tracerag
@@ -79,6 +79,13 @@ soak:
 BENCH ?= .
 bench:
 	@set -o pipefail; $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime=1x -timeout 0 ./bench -rounds $(ROUNDS) | $(GO) run ./bench/table
+
+# How well package rank finds the functions that bug fixes changed, on a corpus of
+# them and git clones of their repositories (see go doc ./bench/eval).
+# EVAL=-refit also chooses the weights anew for each repository on the others.
+eval:
+	@test -n "$(CORPUS)" -a -n "$(CLONES)" || { echo 'make eval CORPUS=DIR CLONES=DIR: the corpus, and the clones of its repositories as OWNER/NAME' >&2; exit 2; }
+	@$(GO) run ./bench/eval -corpus $(CORPUS) -clones $(CLONES) $(EVAL)
 
 # the benchmarks of each package
 microbench:

@@ -1,0 +1,220 @@
+// Eval measures package rank on a corpus of real bug fixes: is the function that
+// the fix changed among those that the failing test executed, at what rank, and
+// is it whole in a prompt of so many tokens?
+//
+//	go run ./bench/eval -corpus DIR -clones DIR
+//
+// The corpus (SPLIT.jsonl and SPLIT-executed.jsonl.gz) says what the tests
+// executed, and git clones of the repositories have the texts. Nothing of them
+// is built or run.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"tracerag/prompt"
+	"tracerag/rank"
+)
+
+func main() {
+	corpus := flag.String("corpus", "", "the `directory` of the corpus")
+	clones := flag.String("clones", "", "the `directory` of the clones, each as OWNER/NAME or NAME")
+	split := flag.String("split", "dev", "the `name` of the cases' files")
+	refit := flag.Bool("refit", false, "also choose the weights anew for each repository on the others (minutes)")
+	cases := flag.Bool("cases", false, "print a line for each case")
+	flag.Parse()
+	if err := run(os.Stdout, *corpus, *clones, *split, *refit, *cases); err != nil {
+		fmt.Fprintln(os.Stderr, "eval:", err)
+		os.Exit(1)
+	}
+}
+
+func run(w io.Writer, corpus, clones, split string, refit, cases bool) error {
+	if corpus == "" || clones == "" {
+		return errors.New("say where the corpus and the clones of its repositories are: -corpus DIR -clones DIR")
+	}
+	bugs, err := readCorpus(corpus, split)
+	if err != nil {
+		return err
+	}
+	// A fix outside of functions has no function to find.
+	bugs = slices.DeleteFunc(bugs, func(b *bug) bool { return len(b.Gold) == 0 })
+	for _, b := range bugs {
+		if err := b.readSources(clones); err != nil {
+			return err
+		}
+	}
+
+	plain := make([]result, len(bugs))
+	for i, b := range bugs {
+		plain[i] = b.judge(b.plain())
+	}
+	ranked := rankAll(bugs, rank.Default)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "%d cases of %s whose fix changed a function\n\n", len(bugs), split)
+	header(t)
+	row(t, "plain BM25", plain)
+	row(t, "rank", ranked)
+	var left []result
+	if refit {
+		left = (&fitter{bugs, map[rank.Weights][]result{}}).leaveOut()
+		row(t, "weights of the other repositories", left)
+	}
+	for _, s := range strata(bugs) {
+		row(t, s.name, pick(ranked, s.has))
+	}
+	t.Flush()
+
+	fmt.Fprintln(w)
+	for _, r := range []struct {
+		name    string
+		results []result
+	}{{"rank", ranked}, {"weights of the other repositories", left}} {
+		if r.results != nil {
+			mean, low, high := interval(reciprocals(r.results), reciprocals(plain))
+			fmt.Fprintf(w, "MRR of %s less that of plain BM25: %+.3f (95 %% interval %+.3f to %+.3f)\n", r.name, mean, low, high)
+		}
+	}
+	if refit {
+		fmt.Fprintf(w, "chosen anew from plain BM25: %s\n", weightNames())
+	}
+	fmt.Fprintln(w)
+	fits(w, bugs)
+	if cases {
+		fmt.Fprintln(w)
+		for i, r := range ranked {
+			fmt.Fprintf(w, "%s\t%v\tplain %v\t%d functions\n", r.bug.ID, r.ranks, plain[i].ranks, len(r.bug.Executed))
+		}
+	}
+	return nil
+}
+
+// rankAll ranks every case.
+func rankAll(bugs []*bug, w rank.Weights) []result {
+	out := make([]result, len(bugs))
+	for i, b := range bugs {
+		var order []int
+		for _, r := range b.rank(w) {
+			order = append(order, r.Function)
+		}
+		out[i] = b.judge(order)
+	}
+	return out
+}
+
+func (b *bug) rank(w rank.Weights) []rank.Ranked {
+	return rank.Rank(b.question(), rank.Run{Functions: b.functions(), Background: slices.Values(b.Others)}, w)
+}
+
+func header(t *tabwriter.Writer) {
+	fmt.Fprintln(t, "\tcases\tany@1\tany@5\tany@10\tall@1\tall@5\tall@10\tMRR\ttokens to the first\t")
+}
+
+func row(t *tabwriter.Writer, name string, rs []result) {
+	if len(rs) == 0 {
+		return
+	}
+	fmt.Fprintf(t, "%s\t%d\t", name, len(rs))
+	for _, is := range []func(result, int) bool{result.any, result.all} {
+		for _, n := range []int{1, 5, 10} {
+			fmt.Fprintf(t, "%.3f\t", share(rs, func(r result) bool { return is(r, n) }))
+		}
+	}
+	fmt.Fprintf(t, "%.3f\t%d\t\n", meanReciprocal(rs), medianFirst(rs))
+}
+
+// stratum is a part of the cases.
+type stratum struct {
+	name string
+	has  func(*bug) bool
+}
+
+func strata(bugs []*bug) []stratum {
+	var out []stratum
+	for _, b := range bugs {
+		if repo := b.Repo; !slices.ContainsFunc(out, func(s stratum) bool { return s.name == repo }) {
+			out = append(out, stratum{repo, func(b *bug) bool { return b.Repo == repo }})
+		}
+	}
+	slices.SortFunc(out, func(a, b stratum) int { return strings.Compare(a.name, b.name) })
+	either := func(yes, no string, has func(*bug) bool) {
+		out = append(out, stratum{yes, has}, stratum{no, func(b *bug) bool { return !has(b) }})
+	}
+	either("the report names the function", "it does not", func(b *bug) bool { return b.NamesGold })
+	either("report of under 20 words", "20 and more", func(b *bug) bool { return b.Words < 20 })
+	either("under 137 functions ran", "137 and more", func(b *bug) bool { return len(b.Executed) < 137 })
+	either("a function of over 2,000 tokens is meant", "none is", func(b *bug) bool {
+		return slices.ContainsFunc(b.Executed, func(x executed) bool { return x.Gold && x.Tokens > 2000 })
+	})
+	return out
+}
+
+func pick(rs []result, has func(*bug) bool) []result {
+	var out []result
+	for _, r := range rs {
+		if has(r.bug) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func reciprocals(rs []result) []float64 {
+	out := make([]float64, len(rs))
+	for i, r := range rs {
+		out[i] = r.reciprocal()
+	}
+	return out
+}
+
+// fits prints how many of the gold functions that ran stay whole in budgets of
+// source.
+func fits(w io.Writer, bugs []*bug) {
+	budgets := []int{4_000, 8_000, 16_000, 32_000}
+	whole := make([]int, len(budgets))
+	cases := make([]int, len(budgets))
+	ran, withGold := 0, 0
+	for _, b := range bugs {
+		items := make([]prompt.Item, len(b.Executed))
+		for _, r := range b.rank(rank.Default) {
+			x := &b.Executed[r.Function]
+			items[r.Function].Score = r.Score
+			items[r.Function].Tokens[prompt.TierFull] = x.Tokens
+		}
+		gold := 0
+		for _, x := range b.Executed {
+			if x.Gold {
+				gold++
+			}
+		}
+		ran += gold
+		if gold > 0 {
+			withGold++
+		}
+		for at, budget := range budgets {
+			n := 0
+			for i, tier := range prompt.Fit(items, budget) {
+				if b.Executed[i].Gold && tier == prompt.TierFull {
+					n++
+				}
+			}
+			whole[at] += n
+			if gold > 0 && n == gold {
+				cases[at]++
+			}
+		}
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "budget of source\tgold functions whole\tof those that ran\tcases with all of them\t")
+	for at, budget := range budgets {
+		fmt.Fprintf(t, "%d\t%d\t%.3f\t%.3f\t\n", budget, whole[at], float64(whole[at])/float64(max(ran, 1)), float64(cases[at])/float64(max(withGold, 1)))
+	}
+	t.Flush()
+}
