@@ -59,6 +59,7 @@ func buildContext(t *trace.Trace, keepInit bool) (*Tree, []trace.NodeID, error) 
 		return nil, nil, fmt.Errorf("%d nodes of the trace hang from goroutines that started each other: the trace is damaged, record it again", want-f.seen)
 	}
 
+	observe(t, f.of)
 	tree := &Tree{Roots: top.Children, Sampled: t.Sampled}
 	byFirst := func(a, b *Node) int { return cmp.Compare(a.ID, b.ID) }
 	slices.SortFunc(tree.Roots, byFirst)
@@ -96,6 +97,7 @@ type folder struct {
 	kid, sib []trace.NodeID // first child and next sibling, goroutines below their creator; NoNode ends
 	nodes    map[growingKey]*growing
 	path     []*growing // by function: its node on the path from the root
+	of       []*Node    // of the tree, by node of the trace; nil if it is left out
 	seen     int        // nodes of the trace that have been mapped
 }
 
@@ -122,6 +124,7 @@ func newFolder(t *trace.Trace) *folder {
 		sib:   slices.Repeat([]trace.NodeID{trace.NoNode}, len(t.Nodes)),
 		nodes: make(map[growingKey]*growing, len(t.Nodes)),
 		path:  make([]*growing, len(t.Functions)),
+		of:    make([]*Node, len(t.Nodes)),
 	}
 	byName := make(map[string]trace.FuncID, len(t.Functions))
 	for i := range t.Functions {
@@ -225,6 +228,7 @@ func (f *folder) child(at *growing, k trace.NodeID) *growing {
 		f.nodes[key] = g
 		at.Children = append(at.Children, g.Node)
 	}
+	f.of[k] = g.Node
 	if int(k) <= g.ID {
 		g.ID = int(k)
 		if n.Root == trace.RootGoroutine {

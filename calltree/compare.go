@@ -44,6 +44,13 @@ type Diff struct {
 	// Common+Changed+Moved+Removed is A's size, Common+Changed+Moved+Added B's.
 	Common, Changed, Moved, Added, Removed int
 
+	// Values is how many nodes of both runs were given or returned other values, as
+	// far as these were observed in both, and FirstValues the one where it happened
+	// first, in the order of the second run. They do not make the runs different: a time or a
+	// temporary file's name differs always.
+	Values      int
+	FirstValues *DiffNode
+
 	// First is where the runs part, in call order; nil if they do not.
 	FirstDivergence *Divergence
 
@@ -57,7 +64,8 @@ type Diff struct {
 // DiffNode is a node of one tree or of both.
 type DiffNode struct {
 	Change   Change
-	A, B     *Node // A is nil if added, B if removed
+	A, B     *Node        // A is nil if added, B if removed
+	Values   *ValueChange // the first value that differs; nil none
 	Children []*DiffNode
 }
 
@@ -73,7 +81,7 @@ func (n *DiffNode) Node() *Node {
 // and as often as each other, as far as was recorded.
 func (d *Diff) Equal() bool { return d.FirstDivergence == nil }
 
-// String returns the counts: "2 added, 1 moved, 40 unchanged".
+// String returns the counts: "2 added, 1 moved, 40 unchanged; 3 with other values".
 func (d *Diff) String() string {
 	var s []string
 	for _, c := range []struct {
@@ -84,7 +92,11 @@ func (d *Diff) String() string {
 			s = append(s, fmt.Sprint(c.n, " ", c.what))
 		}
 	}
-	return strings.Join(append(s, fmt.Sprint(d.Common, " unchanged")), ", ")
+	out := strings.Join(append(s, fmt.Sprint(d.Common, " unchanged")), ", ")
+	if d.Values > 0 {
+		out += fmt.Sprint("; ", d.Values, " with other values")
+	}
+	return out
 }
 
 // none is the index of no entry, and the parent of a root.
@@ -139,7 +151,20 @@ func Compare(a, b *Tree, ignore ...Ignore) *Diff {
 			default:
 				d.Common++
 			}
+			if n.A != nil && n.B != nil {
+				if n.Values = firstChange(n.A, n.B); n.Values != nil {
+					d.Values++
+				}
+			}
+			// What a call is given comes before what it calls, what it returns after.
+			first := func(result bool) {
+				if d.FirstValues == nil && n.Values != nil && n.Values.Result == result {
+					d.FirstValues = n
+				}
+			}
+			first(false)
 			classify(n.Children)
+			first(true)
 		}
 	}
 	classify(d.Roots)

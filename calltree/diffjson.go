@@ -11,6 +11,9 @@ type jsonDiff struct {
 	Added   int             `json:"added"`
 	Removed int             `json:"removed"`
 	First   *jsonDivergence `json:"first_divergence,omitempty"`
+
+	Values     int             `json:"values,omitempty"`
+	FirstValue *jsonFirstValue `json:"first_value,omitempty"`
 }
 
 type jsonDivergence struct {
@@ -25,6 +28,21 @@ type jsonDiffNode struct {
 	Root   string    `json:"root,omitempty"`
 	A      *jsonSide `json:"a,omitempty"`
 	B      *jsonSide `json:"b,omitempty"`
+
+	Value *jsonChange `json:"value,omitempty"`
+}
+
+type jsonChange struct {
+	Call   int    `json:"call"`
+	What   string `json:"what"`
+	Result bool   `json:"result,omitempty"`
+	A      string `json:"a"`
+	B      string `json:"b"`
+}
+
+type jsonFirstValue struct {
+	Path []string `json:"path"`
+	jsonChange
 }
 
 type jsonSide struct {
@@ -51,6 +69,11 @@ type jsonSide struct {
 // of their ends that they are other functions ("call"), that one run calls
 // nothing more below the end of its path ("ends_a", "ends_b"), or that only
 // the counts differ ("count").
+//
+// If values of calls were observed in both runs, values is how many nodes had others,
+// first_value the first of them by its path, and value, in a node, what differs there:
+// in which of the observed calls ("call", from 1), the name of the argument or result
+// ("what"), and its texts in both.
 func (d *Diff) WriteJSON(w io.Writer) error {
 	l := d.layout()
 	kept := func(nodes int) (ids []int) {
@@ -66,7 +89,7 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 	j.open(jsonDiff{
 		Schema: "tracerag.diff/1", Equal: d.Equal(),
 		Common: d.Common, Changed: d.Changed, Moved: d.Moved, Added: d.Added, Removed: d.Removed,
-		First: d.FirstDivergence.json(),
+		First: d.FirstDivergence.json(), Values: d.Values, FirstValue: d.firstValue(),
 	}, "nodes", len(roots) > 0)
 	var write func(nodes []int)
 	write = func(nodes []int) {
@@ -78,6 +101,7 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 				Func:   n.Node().Func.Name,
 				Root:   string(n.Node().Root),
 				A:      sideOf(n.A), B: sideOf(n.B),
+				Value: changeOf(n.Values),
 			}, "children", len(below) > 0)
 			write(below)
 			j.close(len(below) > 0)
@@ -99,18 +123,33 @@ func sideOf(n *Node) *jsonSide {
 	return s
 }
 
+func changeOf(c *ValueChange) *jsonChange {
+	if c == nil {
+		return nil
+	}
+	return &jsonChange{c.Call, c.What, c.Result, c.A, c.B}
+}
+
+func (d *Diff) firstValue() *jsonFirstValue {
+	if d.FirstValues == nil {
+		return nil
+	}
+	return &jsonFirstValue{linkerNames(pathTo(d.FirstValues.Node(), nil)), *changeOf(d.FirstValues.Values)}
+}
+
+func linkerNames(nodes []*Node) []string {
+	s := []string{}
+	for _, n := range nodes {
+		s = append(s, n.Func.Name)
+	}
+	return s
+}
+
 func (d *Divergence) json() *jsonDivergence {
 	if d == nil {
 		return nil
 	}
-	path := func(nodes []*Node) []string {
-		s := []string{}
-		for _, n := range nodes {
-			s = append(s, n.Func.Name)
-		}
-		return s
-	}
-	out := &jsonDivergence{A: path(d.PathA()), B: path(d.PathB()), Kind: "call"}
+	out := &jsonDivergence{A: linkerNames(d.PathA()), B: linkerNames(d.PathB()), Kind: "call"}
 	switch {
 	case d.Count:
 		out.Kind = "count"

@@ -22,7 +22,7 @@ func (d *Diff) layout() *layout {
 		for _, n := range nodes {
 			i := l.open(parent)
 			l.nodes = append(l.nodes, n)
-			l.differ = append(l.differ, n.Change != Common)
+			l.differ = append(l.differ, n.Change != Common || n.Values != nil)
 			add(n.Children, i)
 			l.close(i)
 			if parent >= 0 && l.differ[i] {
@@ -55,7 +55,9 @@ var diffSigns = [...]struct {
 //	+     md.Render
 //	>     text.Wrap moved from main.main
 //	~     text.Pad count 3 -> 5
+//	=     text.Wrap width: 80 -> 72
 //
+// A node that is the same but for the values of its observed calls is marked "=".
 // Of the view, Command is not used: a cut says only how many nodes it hides.
 // [Diff.WriteSummary] writes what stands before the tree.
 func (d *Diff) WriteText(w io.Writer, v View) error {
@@ -77,6 +79,9 @@ func (d *Diff) WriteSummary(w io.Writer) error {
 	fmt.Fprintln(b, d)
 	if d.FirstDivergence != nil {
 		d.FirstDivergence.write(b)
+	}
+	if d.FirstValues != nil {
+		d.writeFirstValues(b)
 	}
 	return b.Flush()
 }
@@ -122,6 +127,9 @@ func (d *Diff) writeTree(b *bufio.Writer, v *View, l *layout) {
 // writeNode writes one line: sign, indent, node, what changed.
 func (d *Diff) writeNode(b *bufio.Writer, v *View, n *DiffNode, depth int) {
 	s := diffSigns[n.Change]
+	if n.Change == Common && n.Values != nil {
+		s.sign, s.color = "=", cyan
+	}
 	view := *v
 	if n.Change != Added && n.Change != Removed {
 		view.Counts = false // either the change says it, or it does not matter
@@ -137,11 +145,25 @@ func (d *Diff) writeNode(b *bufio.Writer, v *View, n *DiffNode, depth int) {
 	if n.A != nil && n.B != nil && d.counts && countsDiffer(n.A, n.B) {
 		line += fmt.Sprintf(" count %s -> %s", number(n.A.Calls, n.A.Marks), number(n.B.Calls, n.B.Marks))
 	}
+	if n.Values != nil {
+		line += " " + n.Values.String()
+	}
 	b.WriteString(v.paint(s.color, s.sign))
 	b.WriteByte(' ')
 	indent(b, depth)
 	b.WriteString(v.paint(s.color, line))
 	b.WriteByte('\n')
+}
+
+// writeFirstValues says where the runs, which called the same functions so far, first
+// did it with other values.
+func (d *Diff) writeFirstValues(b *bufio.Writer) {
+	n := d.FirstValues
+	kind := "given to"
+	if n.Values.Result {
+		kind = "returned by"
+	}
+	fmt.Fprintf(b, "first other value, %s %s:\n  %s\n", kind, pathText(pathTo(n.Node(), nil)), n.Values)
 }
 
 func place(parent *Node) string {
@@ -151,21 +173,11 @@ func place(parent *Node) string {
 	return ShortName(parent.Func.Name)
 }
 
-// write writes the paths of both sides. A deep path keeps its ends: the start
-// says which part of the program it is, the end what happened.
+// write writes the paths of both sides.
 func (d *Divergence) write(b *bufio.Writer) {
 	fmt.Fprintln(b, "first divergence:")
 	side := func(name string, n *Node, path []*Node) {
-		var s []string
-		for i, p := range path {
-			if len(path) > 12 && i == 3 {
-				s = append(s, fmt.Sprintf("[%d more]", len(path)-11))
-			}
-			if len(path) <= 12 || i < 3 || i >= len(path)-8 {
-				s = append(s, ShortName(p.Func.Name))
-			}
-		}
-		line := strings.Join(s, " > ")
+		line := pathText(path)
 		switch {
 		case n == nil && len(path) == 0:
 			line = "calls nothing more"
@@ -178,4 +190,19 @@ func (d *Divergence) write(b *bufio.Writer) {
 	}
 	side("a", d.A, d.PathA())
 	side("b", d.B, d.PathB())
+}
+
+// pathText writes a path from the root. A deep one keeps its ends: the start says
+// which part of the program it is, the end what happened.
+func pathText(path []*Node) string {
+	var s []string
+	for i, p := range path {
+		if len(path) > 12 && i == 3 {
+			s = append(s, fmt.Sprintf("[%d more]", len(path)-11))
+		}
+		if len(path) <= 12 || i < 3 || i >= len(path)-8 {
+			s = append(s, ShortName(p.Func.Name))
+		}
+	}
+	return strings.Join(s, " > ")
 }

@@ -95,6 +95,7 @@ func split(text string) (comment string, sections []section) {
 //	uncounted       of a diff: counts do not matter
 //	unordered       nor does the order
 //	around=N        of diffcontext
+//	values          with the values of observed calls
 //	without=PACKAGE leave its functions out
 func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 	t.Helper()
@@ -138,6 +139,8 @@ func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 			view.MaxNodes = n
 		case "fold":
 			view.Fold = func(n *calltree.Node) bool { return slices.Contains(strings.Split(value, ","), n.Func.Name) }
+		case "values":
+			view.Values = true
 		case "bare":
 			view.Counts, view.Positions = false, false
 		case "ids":
@@ -218,7 +221,9 @@ func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 // of the count. Of a goroutine, in is the function with the go statement, then
 // its line, and by the function whose last node created it, the same one if
 // left out, or ? if it is not known. Words that repeat an earlier path add to
-// it. The first word "sampled" on a line of its own makes counts samples.
+// it. Below a call, a line that begins with = is one of its calls that was observed,
+// "name:type=text ... -> type=text ...", with the texts in Go's quotes where they have
+// spaces, or -| at the end if it did not return. The first word "sampled" on a line of its own makes counts samples.
 func parseTrace(t testing.TB, text string) *trace.Trace {
 	t.Helper()
 	tr := &trace.Trace{}
@@ -236,6 +241,7 @@ func parseTrace(t testing.TB, text string) *trace.Trace {
 	}
 	var root trace.Root
 	var stack []trace.Frame
+	var last trace.NodeID
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		switch {
@@ -243,6 +249,10 @@ func parseTrace(t testing.TB, text string) *trace.Trace {
 			continue
 		case words[0] == "sampled":
 			tr.Sampled = true
+			continue
+		}
+		if words[0] == "=" {
+			tr.Activations = append(tr.Activations, parseActivation(t, last, line))
 			continue
 		}
 		depth := (len(line) - len(strings.TrimLeft(line, " "))) / 2
@@ -297,6 +307,7 @@ func parseTrace(t testing.TB, text string) *trace.Trace {
 		}
 		stack = append(stack, frame)
 		id := b.Call(root, stack, calls)
+		last = id
 		tr.Nodes[id].Marks |= marks
 	}
 	if err := tr.Check(); err != nil {
@@ -312,4 +323,34 @@ func atoi(t testing.TB, s string) int64 {
 		t.Fatalf("no number: %q", s)
 	}
 	return n
+}
+
+// observedWord is one value of an observed call.
+var observedWord = regexp.MustCompile(`(\S*?)=("(?:[^"\\]|\\.)*"(?:\.\.\.)?|\S+)|->|-\|`)
+
+func parseActivation(t testing.TB, node trace.NodeID, line string) trace.Activation {
+	t.Helper()
+	a := trace.Activation{Node: node, Returned: true}
+	list := &a.Args
+	_, line, _ = strings.Cut(line, "=")
+	for _, m := range observedWord.FindAllStringSubmatch(line, -1) {
+		switch m[0] {
+		case "->":
+			list = &a.Results
+			continue
+		case "-|":
+			a.Returned = false
+			continue
+		}
+		name, typ, ok := strings.Cut(m[1], ":")
+		if !ok {
+			name, typ = "", name
+		}
+		v := trace.Value{Name: name, Type: typ, Text: m[2], Cut: strings.Contains(m[2], "...")}
+		if v.Text == "?" {
+			v.Text, v.Unread = "", "not readable"
+		}
+		*list = append(*list, v)
+	}
+	return a
 }

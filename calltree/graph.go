@@ -68,6 +68,7 @@ func unfold(t *Tree, first []trace.NodeID, limit int) (*Tree, error) {
 			e.first = at
 			e.node.Go = n.Go
 		}
+		e.node.Values = append(e.node.Values, n.Values...)
 		e.node.absorb(n.Calls, n.Total, n.Marks&^trace.Recursive, n.Lines...)
 		return true
 	})

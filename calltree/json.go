@@ -2,6 +2,7 @@ package calltree
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
 
@@ -21,6 +22,14 @@ type jsonNode struct {
 	Marks   []string `json:"marks,omitempty"`
 	Root    string   `json:"root,omitempty"`
 	Go      *jsonGo  `json:"go,omitempty"`
+
+	Values []jsonActivation `json:"values,omitempty"`
+}
+
+type jsonActivation struct {
+	Args     []trace.Value `json:"args,omitempty"`
+	Results  []trace.Value `json:"results,omitempty"`
+	Returned bool          `json:"returned"`
 }
 
 type jsonGo struct {
@@ -50,6 +59,9 @@ type jsonGo struct {
 //	marks     of inlined, recursive, via, floor, approximate
 //	root      main, init, goroutine or callback; a goroutine may have a parent
 //	go        the go statement of a goroutine: func, file, line
+//	values    calls that were observed, in order: args and results, each a list of
+//	          name, type, text, cut and unread, and whether it returned (see
+//	          [trace.Activation])
 //	children  in the order of the first call
 //
 // A tree is nested as deeply as the run was; encoding/json reads 5,000 levels.
@@ -95,6 +107,9 @@ func jsonOf(n *Node) jsonNode {
 	if n.Marks.Has(trace.Approximate) {
 		out.Marks = append(out.Marks, "approximate")
 	}
+	for _, a := range n.Values {
+		out.Values = append(out.Values, jsonActivation{a.Args, a.Results, a.Returned})
+	}
 	if n.Go != nil && (n.Go.Func != "" || n.Go.File != "") {
 		out.Go = &jsonGo{n.Go.Func, n.Go.File, n.Go.Line}
 	}
@@ -113,14 +128,16 @@ func newJSONWriter(w io.Writer) *jsonWriter { return &jsonWriter{b: bufio.NewWri
 
 // open writes the fields of an object and, if it has any, begins its list.
 func (j *jsonWriter) open(fields any, list string, some bool) {
-	data, err := json.Marshal(fields)
-	if err != nil {
+	var data bytes.Buffer
+	enc := json.NewEncoder(&data)
+	enc.SetEscapeHTML(false) // values are full of "&{"
+	if err := enc.Encode(fields); err != nil {
 		if j.err == nil {
 			j.err = err
 		}
 		return
 	}
-	j.b.Write(data[:len(data)-1])
+	j.b.Write(bytes.TrimSuffix(data.Bytes(), []byte("}\n")))
 	if some {
 		j.b.WriteString(`,"` + list + "\":[\n")
 	}

@@ -29,6 +29,7 @@ func Merge(trees ...*Tree) *Tree {
 				}
 			} else {
 				to.absorb(n.Calls, n.Total, n.Marks, n.Lines...)
+				to.Values = slices.Concat(to.Values, n.Values)
 			}
 			merge(to, n.Children)
 		}

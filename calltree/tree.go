@@ -59,6 +59,9 @@ type Node struct {
 	Marks    trace.Marks    // each set if it holds for any of the merged calls
 	Root     trace.RootKind // where control came from; a goroutine whose creator is known has a Parent too
 	Go       *trace.GoStmt  // of a goroutine's root, the first of several
+
+	// Values are the observed ones of the calls made here, in order; nil none.
+	Values []trace.Activation
 }
 
 // Walk calls f for the nodes of the tree in call order, a parent before its

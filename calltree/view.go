@@ -20,6 +20,7 @@ type View struct {
 	Counts    bool // how often each was called
 	Positions bool // file and line of each function, and of go statements
 	IDs       bool // handles
+	Values    bool // arguments and results of calls that were observed
 	Color     bool // ANSI colours, in text
 
 	// Fold, in text, leaves out the nodes for which it returns true, with all that
@@ -235,7 +236,7 @@ func (v *View) paint(c style, s string) string {
 	return string(c) + s + "\x1b[0m"
 }
 
-// line writes one node: name, count, position, marks.
+// line writes one node: name, count, position, marks, values.
 func (v *View) line(n *Node, sampled bool) string {
 	var parts []string
 	if v.IDs {
@@ -253,6 +254,9 @@ func (v *View) line(n *Node, sampled bool) string {
 		parts = append(parts, v.paint(dim, v.position(n.Func)))
 	}
 	parts = append(parts, v.paint(cyan, strings.Join(v.marks(n), " ")))
+	if v.Values {
+		parts = append(parts, v.paint(green, n.values()))
+	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	return strings.Join(parts, " ")
 }

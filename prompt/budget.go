@@ -229,14 +229,14 @@ func (f *fitter) unfolder() *unfolder {
 		return nil
 	}
 	costs := map[*trace.Function]int{}
-	cost := func(fn *trace.Function) int {
-		c, ok := costs[fn]
+	cost := func(n *calltree.Node) int {
+		c, ok := costs[n.Func]
 		if !ok {
 			// A line break with the indent is a token, and a count two or three.
-			c = 3 + len(symbol.Short(fn.Name))/4
-			costs[fn] = c
+			c = 3 + len(symbol.Short(n.Func.Name))/4
+			costs[n.Func] = c
 		}
-		return c
+		return c + n.ValuesLen()/3
 	}
 	return newUnfolder(f.m.runs, func(fn *trace.Function) float64 { return f.scores[*fn].score }, cost)
 }

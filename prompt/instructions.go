@@ -1,16 +1,33 @@
 package prompt
 
+import "tracerag/calltree"
+
 // instructions open the default variant. They depend on nothing but the number
-// of runs, and whether anything is left out: prompt caches match equal beginnings.
+// of runs, and whether values were observed or anything is left out: prompt caches match equal beginnings.
 func (m *material) instructions() string {
-	first, sources, cut := instructionsOne, instructionsSourcesOne, ""
+	first, sources, values, cut := instructionsOne, instructionsSourcesOne, "", ""
 	if len(m.runs) == 2 {
 		first, sources = instructionsTwo, instructionsSourcesTwo
+	}
+	if m.observed() {
+		values = instructionsValues
 	}
 	if m.cut != nil {
 		cut = instructionsCut
 	}
-	return first + instructionsReading + sources + cut + instructionsAnswering
+	return first + instructionsReading + values + sources + cut + instructionsAnswering
+}
+
+// observed reports whether the trees have values.
+func (m *material) observed() bool {
+	found := false
+	for i := range m.runs {
+		m.runs[i].tree.Walk(func(n *calltree.Node, _ int) bool {
+			found = found || len(n.Values) > 0
+			return !found
+		})
+	}
+	return found
 }
 
 const instructionsOne = `You are asked about a Go program. One run of it was recorded. Below are the call tree of that run, the source of the functions that were called, and the question.
@@ -24,6 +41,10 @@ const instructionsReading = `
 How to read it:
 - In a call tree, each function stands indented below its caller, in the order of the first calls. After the name: "x3" called three times from there, "x200+" at least 200 times, "x~200" about 200 times, "x?" seen running but not when it was called; "go" started as a goroutine; "recursive" already running further up, where the calls that it makes are listed; "inlined" by the compiler; "via" called through functions that were not recorded.
 - A function that is not in the tree was not called, or was not recorded: the standard library and package initialisation usually are not.
+`
+
+// instructionsValues explains how calltree writes values; a test compares the two.
+const instructionsValues = `- At the end of a line of the call tree stand values of some calls, seen in a second run of the program: "(s string = \"a\", n int = 3) -> error = nil" what the first call was given and returned, "; (\"b\", 3) -> nil" those of another call that differs, "; ..." there were more calls. "did not return": it panicked, or ran to the end. "?" could not be read, "..." is left out, "&" a pointer to what follows.
 `
 
 const instructionsSourcesOne = `- The sources stand in the order of the first calls, each once, under its function's name and its place as file:first line-last line. Closures (F.func1 and the like) stand within the function that they belong to; all instances of a generic function share one source. A file of a dependency begins with a short name for the module, which "modules" lists.

@@ -503,3 +503,26 @@ func TestInstructionsMatchTheTree(t *testing.T) {
 		}
 	}
 }
+
+// The instructions explain how values are written, with the same words.
+func TestInstructionsMatchTheValues(t *testing.T) {
+	value := func(name, typ, text string) trace.Value { return trace.Value{Name: name, Type: typ, Text: text} }
+	n := &calltree.Node{Func: &trace.Function{Name: "main.f"}, Calls: 5, Root: trace.RootMain, Values: []trace.Activation{
+		{Args: []trace.Value{value("s", "string", `"a"`), value("n", "int", "3")}, Results: []trace.Value{value("", "error", "nil")}, Returned: true},
+		{Args: []trace.Value{value("s", "string", `"b"`), value("n", "int", "3")}, Results: []trace.Value{value("", "error", "nil")}, Returned: true},
+		{Args: []trace.Value{value("s", "string", `"c"`), {Name: "n", Type: "int", Unread: "not readable"}}},
+	}}
+	var b strings.Builder
+	if err := (&calltree.Tree{Roots: []*calltree.Node{n}, Size: 1}).WriteText(&b, calltree.View{Values: true}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `main.f (s string = "a", n int = 3) -> error = nil; ("b", 3) -> nil; ("c", ?) did not return; ...`
+	if got := strings.TrimSpace(b.String()); got != want {
+		t.Fatalf("got  %s\nwant %s", got, want)
+	}
+	for _, part := range []string{`(s string = \"a\", n int = 3) -> error = nil`, `; (\"b\", 3) -> nil`, "; ...", "did not return", "?"} {
+		if !strings.Contains(instructionsValues, `"`+part+`"`) {
+			t.Errorf("the instructions do not explain %q", part)
+		}
+	}
+}

@@ -34,7 +34,7 @@ const markCost = 11
 // ones of each function, by the function's score; then come the others, likewise.
 // So a tree that is cut shows as many of the relevant functions as it can, rather
 // than one of them again and again.
-func newUnfolder(runs []runMaterial, score func(*trace.Function) float64, cost func(*trace.Function) int) *unfolder {
+func newUnfolder(runs []runMaterial, score func(*trace.Function) float64, cost func(*calltree.Node) int) *unfolder {
 	u := &unfolder{}
 	size := 0
 	for i := range runs {
@@ -50,7 +50,7 @@ func newUnfolder(runs []runMaterial, score func(*trace.Function) float64, cost f
 			prev := int32(-1)
 			for _, n := range nodes {
 				at := int32(len(u.branches))
-				u.branches = append(u.branches, branch{node: n, parent: parent, prev: prev, next: -1, first: -1, cost: int32(cost(n.Func))})
+				u.branches = append(u.branches, branch{node: n, parent: parent, prev: prev, next: -1, first: -1, cost: int32(cost(n))})
 				switch {
 				case prev >= 0:
 					u.branches[prev].next = at
