@@ -4,6 +4,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -178,4 +181,27 @@ func FuzzText(f *testing.F) {
 			t.Errorf("twice masked, %q and %q", got, again)
 		}
 	})
+}
+
+// BenchmarkText masks 400 kB of Go, a prompt of some 100,000 tokens.
+func BenchmarkText(b *testing.B) {
+	var text strings.Builder
+	files, err := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", "net", "http", "*.go"))
+	if err != nil || len(files) == 0 {
+		b.Skip("the sources of the standard library are not here")
+	}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if text.Write(data); text.Len() > 400_000 {
+			break
+		}
+	}
+	prompt := text.String()[:400_000]
+	b.SetBytes(int64(len(prompt)))
+	for b.Loop() {
+		New().Text(prompt)
+	}
 }
