@@ -29,6 +29,8 @@ type Fitted struct {
 	// together. They are a guess where they were too many to be looked at closer.
 	Tokens map[Tier]int `json:"tokens,omitempty"`
 	Guess  bool         `json:"guess,omitempty"`
+
+	Holds []trace.Function `json:"-"` // as in [FunctionTokens]
 }
 
 // OverBudgetError says that not even the least prompt fits into the budget.
@@ -458,7 +460,7 @@ func (f *fitter) report(p *Prompt) *Prompt {
 	}
 	for i := range f.units {
 		u := &f.units[i]
-		fit := Fitted{Name: u.it.name, Position: u.it.position, Tier: TierFull, Score: u.Score, Why: u.why}
+		fit := Fitted{Holds: u.it.holds, Name: u.it.name, Position: u.it.position, Tier: TierFull, Score: u.Score, Why: u.why}
 		for t, n := range u.Tokens {
 			if n > 0 {
 				if fit.Tokens == nil {

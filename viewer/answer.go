@@ -9,31 +9,42 @@ import (
 	"strings"
 
 	"tracerag/prompt"
+	"tracerag/trace"
 )
 
 // account is a prompt as the browser gets it.
 type account struct {
 	*prompt.Prompt
 	// Places are the functions of the page that a row of the account is the
-	// text of, by row.
+	// text of, by row, and Fits those of a row of what was made to fit a budget.
 	Places [][]int `json:"places"`
+	Fits   [][]int `json:"fits,omitempty"`
 	Over   string  `json:"over,omitempty"` // why it cannot be sent
 }
 
 func (p *Page) account(pr *prompt.Prompt) account {
-	a := account{Prompt: pr, Places: make([][]int, len(pr.Functions))}
-	for i, f := range pr.Functions {
-		a.Places[i] = []int{}
-		for _, fn := range f.Holds {
-			if j, ok := p.index[fn]; ok {
-				a.Places[i] = append(a.Places[i], j)
-			}
-		}
+	a := account{Prompt: pr, Places: make([][]int, len(pr.Functions)), Fits: make([][]int, len(pr.Fitted))}
+	for i := range pr.Functions {
+		a.Places[i] = p.indices(pr.Functions[i].Holds)
+	}
+	for i := range pr.Fitted {
+		a.Fits[i] = p.indices(pr.Fitted[i].Holds)
 	}
 	if err := pr.CheckWindow(); err != nil {
 		a.Over = err.Error()
 	}
 	return a
+}
+
+// indices are the functions of the page that fns are.
+func (p *Page) indices(fns []trace.Function) []int {
+	out := []int{}
+	for _, fn := range fns {
+		if i, ok := p.index[fn]; ok {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // event is a line of a streamed answer: a piece of it, or its end.

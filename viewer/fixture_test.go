@@ -65,8 +65,8 @@ var drawing = []call{
 	{1, "main", 0},
 	{1, "main read:7", trace.Inlined},
 	{3, "main (*table).row:9", 0},
-	{4, "main (*table).row:9 (*table).row:25", 0},
-	{3, "main (*table).row:9 border:27", 0},
+	{4, "main (*table).row:9 (*table).row:26", 0},
+	{3, "main (*table).row:9 border:28", 0},
 	{7, "main main.func1:11", trace.Via},
 	{7, "main main.func1:11 less:11", 0},
 }
@@ -159,7 +159,7 @@ func (f *fixture) content(traces ...*trace.Trace) viewer.Content {
 	c.Prompt = func(d viewer.Draft) (*prompt.Prompt, error) {
 		in := in
 		in.Question = d.Question
-		return prompt.Build(in, prompt.Options{Variant: d.Variant})
+		return prompt.Build(in, prompt.Options{Variant: d.Variant, Budget: d.Budget})
 	}
 	return c
 }

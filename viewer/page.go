@@ -30,6 +30,7 @@ type Run struct {
 type Draft struct {
 	Question string         `json:"question"`
 	Variant  prompt.Variant `json:"variant"`
+	Budget   int            `json:"budget,omitempty"` // in tokens; 0 none
 }
 
 // Content is what a page shows.
@@ -41,6 +42,9 @@ type Content struct {
 	// Prompt makes the prompt of a draft. It is called by one goroutine at a
 	// time.
 	Prompt func(Draft) (*prompt.Prompt, error)
+	// Command is the command line that prints the same prompt, but for the
+	// draft's --variant, --budget and question.
+	Command string
 }
 
 // Page is what a browser is given to look at. Making it looks for no source and
@@ -69,6 +73,7 @@ type overview struct {
 	Diff      *diffFacts       `json:"diff,omitempty"`
 	Variants  []prompt.Variant `json:"variants"`
 	Draft     Draft            `json:"draft"`
+	Command   string           `json:"command,omitempty"`
 	Model     string           `json:"model,omitempty"` // that answers; "" none
 }
 
@@ -124,7 +129,7 @@ const (
 type diffFacts struct {
 	Summary string `json:"summary"`
 	// First is the node at which the runs part, -1 if they do not, and Why says
-	// how.
+	// where and how.
 	First int    `json:"first"`
 	Why   string `json:"why,omitempty"`
 }
@@ -142,7 +147,7 @@ func New(c Content) (*Page, error) {
 	}
 	p := &Page{content: c, index: map[trace.Function]int{}, lines: map[owned]trace.Lines{}}
 	o := &p.overview
-	o.Variants, o.Draft = prompt.Variants, c.Draft
+	o.Variants, o.Draft, o.Command = prompt.Variants, c.Draft, c.Command
 	var titles []string
 	for i, r := range c.Runs {
 		for id, lines := range r.Trace.Lines {
@@ -215,15 +220,15 @@ func why(d *calltree.Divergence) string {
 		return calltree.ShortName(n.Func.Name)
 	}
 	if d.Count {
-		return fmt.Sprintf("%s is called %d times, then %d", name(d.B), d.A.Calls, d.B.Calls)
+		return fmt.Sprintf("at %s, which the first calls %d times and the second %d", name(d.B), d.A.Calls, d.B.Calls)
 	}
 	where := "at the root"
 	if d.UnderB != nil {
-		where = name(d.UnderB)
+		where = "in " + name(d.UnderB)
 	} else if d.UnderA != nil {
-		where = name(d.UnderA)
+		where = "in " + name(d.UnderA)
 	}
-	return fmt.Sprintf("%s calls %s, then %s", where, name(d.A), name(d.B))
+	return fmt.Sprintf("%s: the first calls %s, the second %s", where, name(d.A), name(d.B))
 }
 
 // function returns the index of a function of a run. One that both have is one,

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strings"
 	"time"
 
 	"tracerag/llm"
@@ -106,7 +107,8 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 		return nil, err
 	}
 	c := viewer.Content{
-		Draft: viewer.Draft{Question: question, Variant: o.Variant},
+		Draft:   viewer.Draft{Question: question, Variant: o.Variant, Budget: o.Budget},
+		Command: a.promptCommand(views, t, p),
 		Prompt: func(d viewer.Draft) (*prompt.Prompt, error) {
 			for _, v := range views {
 				if v.tree.Size == 0 {
@@ -114,7 +116,7 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 				}
 			}
 			o := o
-			o.Variant = d.Variant
+			o.Variant, o.Budget = d.Variant, d.Budget
 			in := a.promptInput(d.Question, views...)
 			if !a.noRedact {
 				in.Mask = a.newMasker() // numbers secrets as tracerag prompt does, whatever was shown before
@@ -133,6 +135,32 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 		}
 	}
 	return viewer.New(c)
+}
+
+// promptCommand is the command line that prints the prompts of a page, but for what
+// the page has fields for.
+func (a *app) promptCommand(views []*view, t *treeFlags, p *promptFlags) string {
+	words := []string{"tracerag prompt" + a.dirFlag()}
+	if len(views) == 2 {
+		words = append(words, "--compare="+views[0].entry.ID, views[1].entry.ID)
+	} else {
+		words = append(words, views[0].entry.ID)
+	}
+	words = append(words, views[0].flags...)
+	for _, pattern := range t.focus {
+		words = append(words, "--focus="+quote(pattern))
+	}
+	for _, f := range []struct{ name, value, normally string }{
+		{"question", p.at, ""}, {"format", p.format, "markdown"}, {"template", p.template, ""}, {"model", p.model, ""}, {"models", p.models, ""},
+	} {
+		if f.value != f.normally {
+			words = append(words, "--"+f.name+"="+quote(f.value))
+		}
+	}
+	if p.window != 0 {
+		words = append(words, fmt.Sprintf("--context-window=%d", p.window))
+	}
+	return strings.Join(words, " ")
 }
 
 // pageModel answers the page's questions.

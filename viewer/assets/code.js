@@ -62,7 +62,7 @@ export class Code {
         place ? el("button", { type: "button", class: "link mono", title: "Copy the position", onclick: (e) => copy(e.currentTarget, place) }, place) : null,
         el("span", null, m.sampled ? number(m.calls[i]) + " samples here" : m.countText(i) + (m.calls[i] === 1 && !m.change ? " call here" : " calls here")),
         change ? el("span", { class: "badge " + changes[change] }, changeWords[change]) : null,
-        ...m.words(i).map(([word, meaning]) => el("span", { class: "mark " + word, title: meaning }, word)),
+        ...m.words(i).map(([word, meaning]) => el("span", { class: "mark is-" + word, title: meaning }, word)),
         m.was && m.was[i] >= 0 && m.was[i] !== m.func[i] ? el("span", null,
           el("button", { type: "button", class: "link", onclick: () => this.show(i, 0, fn === m.was[i] ? m.func[i] : m.was[i]) },
             fn === m.was[i] ? "as in the second run" : "as in the first run")) : null,

@@ -140,7 +140,7 @@ async function start() {
   show(narrow.matches ? "tree" : "source");
   if (overview.diff) {
     const d = overview.diff;
-    banner(el("strong", null, d.summary), d.why ? " · They part where " + d.why + ". " : " · They are equal.",
+    banner(el("strong", null, d.summary), d.why ? " · They part " + d.why + ". " : " · They are equal.",
       d.first >= 0 ? el("button", { type: "button", class: "link", onclick: () => go(d.first) }, "Go there") : "");
     if (d.first >= 0) { tree.reveal(d.first, true); select(d.first, 0, true); }
   } else if (model.size) {

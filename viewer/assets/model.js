@@ -11,6 +11,12 @@ export const changes = ["common", "changed", "moved", "added", "removed"];
 export const changeSigns = ["", "±", "↷", "+", "−"];
 export const changeWords = ["", "count changed", "moved", "added", "removed"];
 
+// tierWords say how much of a function a prompt has, by prompt.Tier.
+export const tierWords = {
+  full: "the whole source", ran: "the statements that ran", window: "a part of the source", signature: "signature and doc comment only",
+  line: "a line in the call tree only", folded: "only a mark in the tree, which counts it",
+};
+
 export class Model {
   constructor(overview) {
     const { id, func, depth, calls, marks, lines, go, change, before, func_was } = overview.nodes;
@@ -75,13 +81,9 @@ export class Model {
   // a function whose text it is.
   setPrompt(account) {
     const row = new Map();
+    account.places.forEach((functions, r) => { for (const f of functions) row.set(f, r); });
     this.tiers = new Map();
-    account.places.forEach((functions, r) => {
-      for (const f of functions) {
-        row.set(f, r);
-        this.tiers.set(f, account.functions[r].tier ?? "");
-      }
-    });
+    account.fits?.forEach((functions, r) => { for (const f of functions) this.tiers.set(f, account.fitted[r].tier); });
     const counted = new Set();
     const own = new Float64Array(this.size);
     for (let i = 0; i < this.size; i++) {
@@ -116,10 +118,12 @@ export class Model {
     if (m & mark.recursive) out.push(["recursive", "a call of a function above: what it calls is shown there"]);
     if (m & mark.via) out.push(["via", "functions that were not recorded stand between the caller and this one"]);
     const tier = this.tiers?.get(this.func[i]);
-    if (tier === "signature") out.push(["signature", "the prompt has the signature and doc comment only, for want of room"]);
-    if (tier === "tree") out.push(["elided", "the prompt has this function in the call tree only, for want of room"]);
+    if (tier && tier !== "full") out.push([tier, "for want of room the prompt has " + tierWords[tier]]);
     return out;
   }
+
+  // elided reports whether the prompt has nothing of a node's source.
+  elided(i) { return ["line", "folded"].includes(this.tiers?.get(this.func[i])); }
 
   // find returns the functions whose name, or package and name, has all words of
   // the text.

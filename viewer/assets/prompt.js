@@ -1,6 +1,7 @@
 // The prompt: what would be sent, what it costs, and the answer.
 
 import { el, byID, number, plural, copy } from "./dom.js";
+import { tierWords } from "./model.js";
 import { markdown } from "./markdown.js";
 import { data } from "./data.js";
 
@@ -9,9 +10,17 @@ const variantWords = {
   A: "A: tree, each source once, sorted", C: "C: sources as called, no tree", CA: "CA: sources sorted, no tree", T: "T: the tree alone",
 };
 
+// least is the smallest budget on the slider, in tokens; smaller ones can be typed.
+const least = 500;
+
+// quote writes a word so that a shell reads it back.
+const quote = (s) => (/^[\w@%+=:,./-]+$/.test(s) ? s : "'" + s.replaceAll("'", `'\\''`) + "'");
+
 export class Prompt {
   #model; #overview; #go; #changed;
-  #question; #variant; #figure; #bar; #account; #text; #error; #copy; #ask; #answer; #notes;
+  #question; #variant; #slider; #budget; #shell; #figure;
+  #whole = new Map(); // tokens without a budget, by variant
+ #bar; #account; #text; #error; #copy; #ask; #answer; #notes;
   #building = null; // aborts the request that is on its way
   #asking = null;
   #last = null; // the account that is shown
@@ -29,6 +38,12 @@ export class Prompt {
     });
     this.#variant = el("select", { id: "variant", onchange: () => this.build(), disabled: !data.live },
       ...overview.variants.map((v) => el("option", { value: v, selected: v === overview.draft.variant }, variantWords[v] ?? v)));
+    this.#slider = el("input", { type: "range", id: "slider", min: "0", max: "1000", step: "1", disabled: true, "aria-label": "Budget of tokens",
+      oninput: () => this.#slide(), onchange: () => this.build() });
+    this.#budget = el("input", { type: "number", id: "budget", min: "1", step: "100", placeholder: "no limit", disabled: !data.live,
+      onchange: () => { this.#follow(); this.build(); } });
+    this.#budget.value = overview.draft.budget || "";
+    this.#shell = el("code", { id: "shell" });
     this.#figure = el("output", { class: "figure", for: "question variant", id: "total" }, "…");
     this.#bar = el("div", { class: "meter", role: "img" });
     this.#error = el("p", { class: "error", role: "alert", hidden: true });
@@ -41,9 +56,12 @@ export class Prompt {
     panel.append(
       el("div", { class: "draft" },
         el("label", { class: "field", for: "question" }, "Question"), this.#question,
-        el("div", { class: "controls" }, el("label", { class: "field", for: "variant" }, "Variant"), this.#variant),
+        el("div", { class: "controls" }, el("label", { class: "field", for: "variant" }, "Variant"), this.#variant,
+          el("label", { class: "field", for: "budget" }, "Budget"), el("div", { class: "budget" }, this.#slider, this.#budget)),
         el("div", { class: "total" }, this.#figure), this.#bar, this.#error,
-        el("div", { class: "buttons" }, data.live ? this.#ask : null, this.#copy, this.#hint())),
+        el("div", { class: "buttons" }, data.live ? this.#ask : null, this.#copy, this.#hint()),
+        overview.command ? el("div", { class: "shell" }, this.#shell,
+          el("button", { type: "button", class: "link", onclick: (e) => copy(e.currentTarget, this.#shell.textContent) }, "Copy")) : null),
       this.#answer, this.#notes, this.#account,
       el("details", { class: "whole", open: true }, el("summary", null, "The prompt as it would be sent"), this.#text));
   }
@@ -54,7 +72,37 @@ export class Prompt {
     return el("span", { class: "hint" }, "Ask sends the prompt below, source code included.");
   }
 
-  get draft() { return { question: this.#question.value.trim(), variant: this.#variant.value }; }
+  get draft() { return { question: this.#question.value.trim(), variant: this.#variant.value, budget: Math.max(0, Math.floor(Number(this.#budget.value))) || 0 }; }
+
+  // The slider is geometric: a thousand tokens matter more among two thousand than
+  // among fifty. Its right end is no budget.
+  #slide() {
+    const whole = this.#whole.get(this.#variant.value), x = Number(this.#slider.value) / 1000;
+    if (!whole) return;
+    const exact = least * (whole / least) ** x, unit = exact < 2000 ? 50 : exact < 20000 ? 100 : 500;
+    this.#budget.value = x >= 1 ? "" : Math.max(least, Math.round(exact / unit) * unit);
+    this.#say();
+    this.#later();
+  }
+
+  #say() {
+    this.#slider.setAttribute("aria-valuetext", this.#budget.value ? number(Number(this.#budget.value)) + " tokens" : "no limit");
+  }
+
+  // follow sets the slider to the number.
+  #follow() {
+    const whole = this.#whole.get(this.#variant.value), budget = this.draft.budget;
+    this.#slider.disabled = !data.live || !whole || whole <= least;
+    if (!whole) return;
+    this.#slider.value = !budget || budget >= whole ? 1000 : Math.round((1000 * Math.log(Math.max(budget, least) / least)) / Math.log(whole / least));
+    this.#say();
+  }
+
+  #command() {
+    const d = this.draft;
+    this.#shell.textContent = [this.#overview.command, d.variant === this.#overview.variants[0] ? "" : "--variant=" + d.variant,
+      d.budget ? "--budget=" + d.budget : "", d.question ? quote(d.question) : ""].filter(Boolean).join(" ");
+  }
 
   #later() {
     clearTimeout(this.#timer);
@@ -67,11 +115,16 @@ export class Prompt {
     const mine = (this.#building = new AbortController());
     this.#figure.classList.add("stale");
     try {
-      const account = await data.prompt(this.draft, mine.signal);
+      const draft = this.draft;
+      this.#command();
+      const account = await data.prompt(draft, mine.signal);
       if (mine !== this.#building) return;
+      if (!account.budget) this.#whole.set(draft.variant, account.total);
       this.#last = account;
       this.#error.hidden = true;
       this.#show(account);
+      if (data.live && !this.#whole.has(draft.variant)) this.#whole.set(draft.variant, (await data.prompt({ ...draft, budget: 0 }, mine.signal)).total);
+      this.#follow();
     } catch (err) {
       if (err.name === "AbortError" || mine !== this.#building) return;
       this.#fail(err.message);
@@ -115,21 +168,39 @@ export class Prompt {
       el("tbody", null, ...a.sections.map((s, k) => el("tr", null,
         el("th", { scope: "row" }, el("span", { class: "dot part-" + (k % 6) }), s.name),
         el("td", { class: "num" }, number(s.tokens)), el("td", { class: "num faint" }, plural(s.lines, "line"))))));
+    this.#account.replaceChildren(el("h3", null, "Where the tokens are"), sections,
+      a.fitted?.length ? this.#fitted(a) : "", a.functions.length ? this.#functions(a) : "");
+  }
+
+  #functions(a) {
     const order = a.functions.map((f, r) => r).sort((x, y) => a.functions[y].tokens * a.functions[y].times - a.functions[x].tokens * a.functions[x].times || x - y);
-    const most = 200;
-    const rows = order.slice(0, most).map((r) => {
-      const f = a.functions[r], at = a.places[r][0];
-      return el("tr", null,
-        el("th", { scope: "row" }, at === undefined ? f.name : el("button", { type: "button", class: "link mono", onclick: () => this.#go(at) }, f.name),
-          f.times > 1 ? el("span", { class: "faint" }, " ×" + f.times) : null),
-        el("td", { class: "num" }, number(f.tokens * f.times)), el("td", { class: "place faint" }, f.position ?? ""));
+    return this.#table(plural(order.length, "function") + ", the largest first", order, (r) => {
+      const f = a.functions[r];
+      return [this.#name(f.name, a.places[r], f.times > 1 ? el("span", { class: "faint" }, " ×" + f.times) : ""),
+        el("td", { class: "num" }, number(f.tokens * f.times)), el("td", { class: "place faint" }, f.position ?? "")];
     });
-    this.#account.replaceChildren(
-      el("h3", null, "Where the tokens are"), sections,
-      a.functions.length ? el("details", { class: "functions" },
-        el("summary", null, plural(a.functions.length, "function") + ", the largest first"),
-        el("table", null, el("tbody", null, ...rows)),
-        order.length > most ? el("p", { class: "hint" }, `and ${number(order.length - most)} smaller ones`) : null) : "");
+  }
+
+  // fitted says of what a budget left something out, the most relevant first.
+  #fitted(a) {
+    const cut = a.fitted.map((f, r) => r).filter((r) => a.fitted[r].tier !== "full");
+    if (!cut.length) return "";
+    return this.#table(plural(cut.length, "function") + " not whole, the most relevant first", cut, (r) => {
+      const f = a.fitted[r];
+      return [this.#name(f.name, a.fits[r]), el("td", null, el("span", { class: "mark is-" + f.tier, title: tierWords[f.tier] }, f.tier)),
+        el("td", { class: "place faint" }, f.why ?? "")];
+    });
+  }
+
+  #name(name, at, ...more) {
+    return el("th", { scope: "row" }, at?.length ? el("button", { type: "button", class: "link mono", onclick: () => this.#go(at[0]) }, name) : name, ...more);
+  }
+
+  #table(title, rows, cells) {
+    const most = 200;
+    return el("details", { class: "functions" }, el("summary", null, title),
+      el("table", null, el("tbody", null, ...rows.slice(0, most).map((r) => el("tr", null, ...cells(r))))),
+      rows.length > most ? el("p", { class: "hint" }, `and ${number(rows.length - most)} more`) : null);
   }
 
   // write shows the text in pieces that the browser lays out when they come into

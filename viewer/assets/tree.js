@@ -8,7 +8,7 @@ import { changes, changeSigns, changeWords } from "./model.js";
 const rowHeight = 24;
 
 // indent grows with the depth, slower and slower: a tree may be thousands deep.
-const indent = (depth) => 12 * Math.min(depth, 12) + 4 * Math.max(0, Math.min(depth, 40) - 12);
+const indent = (depth) => (innerWidth < 760 ? 7 : 12) * Math.min(depth, 12) + 3 * Math.max(0, Math.min(depth, 40) - 12);
 
 export class Tree {
   #model; #select; #box; #space;
@@ -104,7 +104,7 @@ export class Tree {
     const label = [fn.name, changeWords[change], m.countText(i) + (m.sampled ? " samples" : m.calls[i] === 1 ? " call" : " calls"),
       ...words.map((w) => w[0]), tokens > 0 ? number(tokens) + " tokens" : ""].filter(Boolean).join(", ");
     const row = el("div", {
-      id: "n" + i, role: "treeitem", class: "row" + (change ? " " + changes[change] : ""), "aria-label": label,
+      id: "n" + i, role: "treeitem", class: "row" + (change ? " " + changes[change] : "") + (m.elided(i) ? " elided" : ""), "aria-label": label,
       "aria-level": m.depth[i] + 1, "aria-setsize": m.count(m.parent[i]), "aria-posinset": m.place[i],
       "aria-expanded": m.hasChildren(i) ? String(open) : undefined,
       "aria-selected": String(i === this.#active), title: `#${m.id[i]} ${fn.package}\n${fn.name} ${fn.at ?? ""}`,
@@ -113,7 +113,7 @@ export class Tree {
       change ? el("span", { class: "sign" }, changeSigns[change]) : null,
       el("span", { class: "name" + (this.#hits?.[i] ? " hit" : "") },
         el("span", { class: "package" }, fn.name.slice(0, cut)), el("span", { class: fn.main ? "own" : "" }, fn.name.slice(cut))),
-      ...words.map(([word, meaning]) => el("span", { class: "mark " + word, title: meaning }, word)),
+      ...words.map(([word, meaning]) => el("span", { class: "mark is-" + word, title: meaning }, word)),
       el("span", { class: "num calls-cell" + (m.calls[i] === 1 && !change ? " one" : "") }, m.countText(i)),
       el("span", { class: "num tokens-cell" }, tokens > 0 ? (tokens < 1e5 ? number(tokens) : brief(tokens)) : ""),
     );

@@ -130,6 +130,11 @@ func (p *Page) start(path string, width, height int) {
 	p.out = out
 	go p.listen(from)
 	p.tb.Cleanup(func() {
+		p.mu.Lock()
+		if p.closed != nil {
+			p.tb.Errorf("the browser ended by itself; it said:\n%.4000s", stderr.String())
+		}
+		p.mu.Unlock()
 		out.Close() // which ends it
 		ended := make(chan struct{})
 		go func() { cmd.Wait(); close(ended) }()
@@ -144,9 +149,6 @@ func (p *Page) start(path string, width, height int) {
 				break
 			}
 			time.Sleep(50 * time.Millisecond)
-		}
-		if p.tb.Failed() {
-			p.tb.Logf("the browser said: %.2000s", stderr.String())
 		}
 	})
 }
@@ -404,6 +406,37 @@ func (p *Page) Press(keys ...string) {
 func (p *Page) Type(text string) {
 	p.tb.Helper()
 	p.call("Input.insertText", map[string]any{"text": text}, nil)
+}
+
+// Unnamed returns the controls of the page that a screen reader could not name, by
+// their roles.
+func (p *Page) Unnamed() []string {
+	p.tb.Helper()
+	var r struct {
+		Nodes []struct {
+			Ignored    bool
+			Role, Name struct{ Value any }
+		}
+	}
+	p.call("Accessibility.getFullAXTree", nil, &r)
+	controls, found, unnamed := map[string]bool{}, 0, []string(nil)
+	for _, role := range []string{"button", "checkbox", "combobox", "link", "radio", "searchbox", "slider", "spinbutton", "splitter", "tab", "tabpanel", "textbox", "tree", "treeitem"} {
+		controls[role] = true
+	}
+	for _, n := range r.Nodes {
+		role, _ := n.Role.Value.(string)
+		if n.Ignored || !controls[role] {
+			continue
+		}
+		found++
+		if name, _ := n.Name.Value.(string); strings.TrimSpace(name) == "" {
+			unnamed = append(unnamed, role)
+		}
+	}
+	if found == 0 {
+		p.tb.Error("no control was found on the page")
+	}
+	return unnamed
 }
 
 // Requests returns the URLs that were asked for so far.

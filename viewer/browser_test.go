@@ -1,0 +1,540 @@
+package viewer_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tracerag/calltree"
+	"tracerag/prompt"
+	"tracerag/trace"
+	"tracerag/viewer"
+	"tracerag/viewer/browsertest"
+)
+
+// drawn says that tree and prompt are on the screen.
+const drawn = "document.querySelector('.row') && document.querySelector('[data-total]')"
+
+// rows are the functions of the rows that have elements, from the top.
+const rows = "[...document.querySelectorAll('.row')].filter(r => r.getBoundingClientRect().bottom > 0).map(r => r.querySelector('.name').textContent)"
+
+const active = "document.getElementById(document.querySelector('#tree').getAttribute('aria-activedescendant'))"
+
+func evalRows(p *browsertest.Page) (names []string) {
+	p.Eval(rows, &names)
+	return names
+}
+
+// open shows a page of the hand-made runs.
+func open(t *testing.T, page *viewer.Page, m viewer.Model) (p *browsertest.Page, base string) {
+	t.Helper()
+	p = browsertest.Open(t, 1280, 800)
+	p.Dark(false)
+	base, token := listen(t, page, m)
+	p.Go(base + "/#" + token)
+	p.Wait(drawn)
+	return p, base
+}
+
+func TestTree(t *testing.T) {
+	f := newFixture(t)
+	spin := append(slices.Clone(drawing), call{2, "spin", 0})
+	p, base := open(t, f.page(f.trace(spin)), nil)
+
+	want := []string{"main.main", "main.read", "main.(*table).row", "main.(*table).row", "main.border", "main.main.func1", "main.less", "main.spin"}
+	if got := evalRows(p); !slices.Equal(got, want) {
+		t.Errorf("rows %q, want %q", got, want)
+	}
+	for name, marks := range map[string]string{"main.read": "inlined", "main.main.func1": "via", "main.spin": "go"} {
+		var got string
+		p.Eval(fmt.Sprintf("[...document.querySelectorAll('.row')].find(r => r.querySelector('.name').textContent === %q).querySelector('.mark').textContent", name), &got)
+		if got != marks {
+			t.Errorf("%s is marked %q, want %q", name, got, marks)
+		}
+	}
+	if got := p.Text(".row:nth-child(4) .mark"); got != "recursive" {
+		t.Errorf("the recursive call is marked %q", got)
+	}
+	if got := p.Text(".row:nth-child(3) .calls-cell"); got != "3" {
+		t.Errorf("row is called %q times, want 3", got)
+	}
+
+	// The token is out of the address, and the page can be loaded again.
+	var url string
+	p.Eval("location.href", &url)
+	if url != base+"/" {
+		t.Errorf("the address is %s", url)
+	}
+	p.Go(base + "/")
+	p.Wait(drawn)
+
+	// The keys of the tree pattern. The focus stays on the tree.
+	p.Eval("document.querySelector('#tree').focus()", nil)
+	for _, step := range []struct {
+		keys   []string
+		active string
+		open   string
+	}{
+		{nil, "main.main", "true"},
+		{[]string{"ArrowDown"}, "main.read", ""},
+		{[]string{"ArrowDown"}, "main.(*table).row", "true"},
+		{[]string{"ArrowLeft"}, "main.(*table).row", "false"},
+		{[]string{"ArrowDown"}, "main.main.func1", "true"},
+		{[]string{"ArrowUp", "ArrowRight", "ArrowRight"}, "main.(*table).row", ""},
+		{[]string{"ArrowLeft"}, "main.(*table).row", "true"},
+		{[]string{"End"}, "main.spin", ""},
+		{[]string{"Home", "Enter"}, "main.main", "false"},
+		{[]string{"ArrowDown"}, "main.main", "false"},
+		{[]string{"Enter", "l"}, "main.less", ""},
+		{[]string{"ArrowLeft", "ArrowLeft", "ArrowLeft"}, "main.main", "true"},
+	} {
+		p.Press(step.keys...)
+		p.Eval("new Promise(requestAnimationFrame)", nil)
+		var got, open string
+		p.Eval(active+"?.querySelector('.name').textContent ?? ''", &got)
+		p.Eval(active+"?.getAttribute('aria-expanded') ?? ''", &open)
+		if got != step.active || open != step.open {
+			t.Fatalf("after %v at %q, open %q; want %q, %q", step.keys, got, open, step.active, step.open)
+		}
+	}
+
+	// Searching leaves what is found and the way to it.
+	p.Press("/")
+	p.Type("BORDER")
+	p.Wait("document.querySelector('#found').textContent === '1 call of 1 function'")
+	if got, want := evalRows(p), []string{"main.main", "main.(*table).row", "main.border"}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+	p.Type("x")
+	p.Wait("document.querySelector('#found').textContent === 'nothing found'")
+	p.Press("Escape")
+	p.Wait("document.querySelectorAll('.row').length === 7")
+
+	if unnamed := p.Unnamed(); len(unnamed) > 0 {
+		t.Errorf("controls without a name: %v", unnamed)
+	}
+	p.Quiet()
+}
+
+func TestSource(t *testing.T) {
+	f := newFixture(t)
+	tr := f.trace(drawing)
+	for i, fn := range tr.Functions {
+		if fn.Name == "main.read" {
+			tr.Lines = map[trace.FuncID]trace.Lines{trace.FuncID(i): {First: fn.StartLine, States: "rrn.rr"}}
+		}
+	}
+	p, _ := open(t, f.page(tr), nil)
+	p.Wait("document.querySelector('.function h2')?.innerText === 'main.main'")
+	code := p.Text(".code")
+	if !strings.Contains(code, "</script><img src=x onerror=alert(1)>") || !strings.Contains(code, "for range 3 {") {
+		t.Errorf("the source is shown as\n%s", code)
+	}
+	p.Shot("source")
+	var images int
+	p.Eval("document.images.length", &images)
+	if images != 0 {
+		t.Error("a comment became an image")
+	}
+	var links []string
+	p.Eval("[...document.querySelectorAll('.code .call')].map(c => c.closest('.line').dataset.line + ' ' + c.textContent)", &links)
+	// The closure has no name to be a link; and who calls it through sort.Slice
+	// stands at the line's end.
+	if want := []string{"7 read", "9 row", "11 main.main.func1 ×7"}; !slices.Equal(links, want) {
+		t.Errorf("links %q, want %q", links, want)
+	}
+	p.Click(`.line[data-line="9"] .call`)
+	p.Wait("document.querySelector('.function h2').innerText === 'main.(*table).row'")
+	var name string
+	p.Eval(active+".querySelector('.name').textContent", &name)
+	if name != "main.(*table).row" {
+		t.Errorf("the tree is at %s", name)
+	}
+	if got := p.Text(`.line[data-line="26"] .call`); got != "row" {
+		t.Errorf("the recursive call is linked as %q", got)
+	}
+	p.Click(`.line[data-line="28"] .call`)
+	p.Wait("document.querySelector('.function h2').innerText === 'main.border'")
+	p.Click(".path button")
+	p.Wait("document.querySelector('.function h2').innerText === 'main.main'")
+	p.Click(`.line[data-line="7"] .call`)
+	p.Wait("document.querySelector('.function h2').innerText === 'main.read'")
+	if got := p.Text(".line.idle .text"); strings.TrimSpace(got) != "return nil" {
+		t.Errorf("pale is %q, want the line that did not run", got)
+	}
+	p.Quiet()
+}
+
+func TestPrompt(t *testing.T) {
+	f := newFixture(t)
+	content := f.content(f.trace(drawing))
+	page, err := viewer.New(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &parrot{pieces: []string{"## It is\n\n`main.border` at main.go:31, ", "**not** `main.frame()`.\n\n```go\nx := 1\n```\n<b>1. </b>\n\n- one\n- two"}}
+	p, _ := open(t, page, m)
+	p.Click("#tab-prompt")
+
+	// total waits for the figure of a draft.
+	total := func(d viewer.Draft) {
+		t.Helper()
+		pr, err := content.Prompt(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Wait(fmt.Sprintf("document.querySelector('[data-total=\"%d\"]') && !document.querySelector('.figure.stale')", pr.Total))
+		var text string
+		p.Eval("[...document.querySelectorAll('.prompt-text pre')].map(e => e.textContent).join('\\n')", &text)
+		if text != pr.Text {
+			t.Errorf("the text for %+v is not that of the prompt", d)
+		}
+	}
+	total(viewer.Draft{})
+	p.Click("#question")
+	p.Type("what draws the border?")
+	total(viewer.Draft{Question: "what draws the border?"})
+	p.Eval("(() => { const v = document.querySelector('#variant'); v.value = 'CA'; v.dispatchEvent(new Event('change')); })()", nil)
+	total(viewer.Draft{Question: "what draws the border?", Variant: prompt.CA})
+	p.Eval("(() => { const v = document.querySelector('#variant'); v.value = 'ordered'; v.dispatchEvent(new Event('change')); })()", nil)
+	total(viewer.Draft{Question: "what draws the border?"})
+
+	// The slider, by keys: its right end is no budget.
+	p.Wait("!document.querySelector('#slider').disabled")
+	p.Eval("document.querySelector('#slider').focus()", nil)
+	p.Press("PageDown", "PageDown", "PageDown", "PageDown")
+	var budget int
+	p.Eval("Number(document.querySelector('#budget').value)", &budget)
+	if budget < 500 {
+		t.Fatalf("the slider gives a budget of %d", budget)
+	}
+	total(viewer.Draft{Question: "what draws the border?", Budget: budget})
+	p.Wait("document.querySelector('.row .mark:is(.is-signature, .is-line, .is-folded)')")
+	p.Press("End")
+	total(viewer.Draft{Question: "what draws the border?"})
+	p.Wait("!document.querySelector('.row .mark:is(.is-signature, .is-line, .is-folded)')")
+
+	// A budget for which nothing is small enough says so, and what was there stays.
+	p.Eval("(() => { const b = document.querySelector('#budget'); b.value = 10; b.dispatchEvent(new Event('change')); })()", nil)
+	p.Wait("/budget/.test(document.querySelector('.draft .error').innerText)")
+	p.Eval("(() => { const b = document.querySelector('#budget'); b.value = ''; b.dispatchEvent(new Event('change')); })()", nil)
+	total(viewer.Draft{Question: "what draws the border?"})
+
+	p.Eval("globalThis.copied = null; navigator.clipboard.writeText = async (s) => { globalThis.copied = s; }", nil)
+	p.Eval("[...document.querySelectorAll('button')].find(b => b.textContent === 'Copy prompt').click()", nil)
+	p.Wait("globalThis.copied?.includes('what draws the border?')")
+
+	p.Click(".primary")
+	p.Wait("document.querySelector('.answer .cite') && document.querySelector('.primary').textContent === 'Ask parrot-1'")
+	p.Shot("answer")
+	answer := p.Text(".answer")
+	for _, want := range []string{"It is\n", "<b>1. </b>", "x := 1", "Not in what was sent", "main.frame()", "7 tokens"} {
+		if !strings.Contains(answer, want) {
+			t.Errorf("the answer is shown without %q:\n%s", want, answer)
+		}
+	}
+	if len(m.asked) != 1 || m.asked[0].Question != "what draws the border?" {
+		t.Errorf("asked %+v", m.asked)
+	}
+	p.Eval("[...document.querySelectorAll('.answer .cite')].find(c => c.textContent === 'main.go:31').click()", nil)
+	p.Wait("document.body.dataset.tab === 'source' && document.querySelector('.line.cited')?.dataset.line === '31'")
+	if unnamed := p.Unnamed(); len(unnamed) > 0 {
+		t.Errorf("controls without a name: %v", unnamed)
+	}
+	// Chromium notes the refused budget as an error of the network, which it is.
+	var bad []string
+	for _, line := range p.Console() {
+		if !strings.Contains(line, "422") {
+			bad = append(bad, line)
+		}
+	}
+	if len(bad) > 0 {
+		t.Errorf("console: %q", bad)
+	}
+}
+
+func TestGraph(t *testing.T) {
+	f := newFixture(t)
+	p, _ := open(t, f.page(f.trace(drawing)), nil)
+	p.Click("#tab-graph")
+	p.Eval("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))", nil)
+	p.Shot("graph")
+	// main is as wide as everything, and what it calls stands below, in order: of
+	// 26 calls one is read's, 10 are row's and below it, 14 the closure's.
+	var box struct{ X, Y, Width float64 }
+	p.Eval("(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return {x: r.x, y: r.y, width: r.width}; })()", &box)
+	at := func(share float64, level int) string {
+		p.ClickAt(box.X+box.Width*share, box.Y+20*float64(level)+10, 1)
+		p.Eval("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))", nil)
+		name, _, _ := strings.Cut(p.Text(".tip"), " · ")
+		return name
+	}
+	for _, tt := range []struct {
+		share float64
+		level int
+		want  string
+	}{{0.5, 0, "main.main"}, {0.01, 1, "main.read"}, {0.2, 1, "main.(*table).row"}, {0.6, 1, "main.main.func1"}, {0.6, 2, "main.less"}} {
+		if got := at(tt.share, tt.level); got != tt.want {
+			t.Errorf("at %v of level %d is %s, want %s", tt.share, tt.level, got, tt.want)
+		}
+	}
+	p.Eval("document.querySelector('canvas').focus()", nil)
+	p.Press("ArrowUp", "ArrowLeft", "Enter")
+	p.Eval("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))", nil)
+	if got := at(0.6, 2); got != "main.border" {
+		t.Errorf("zoomed into row, below it is %s", got)
+	}
+	p.Press("Escape")
+	p.Click("input[value=tokens]")
+	p.Eval("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))", nil)
+	p.Shot("graph-tokens")
+	// In a run's own colours something is painted.
+	var colours int
+	p.Eval("new Set(new Uint32Array(document.querySelector('canvas').getContext('2d').getImageData(0, 0, 600, 60).data.buffer)).size", &colours)
+	if colours < 4 {
+		t.Errorf("the graph has %d colours", colours)
+	}
+	p.Quiet()
+}
+
+func TestTwoRuns(t *testing.T) {
+	f := newFixture(t)
+	longer := slices.DeleteFunc(slices.Clone(drawing), func(c call) bool { return strings.Contains(c.path, "read") })
+	longer = append(longer, call{5, "main (*table).row:9", 0}, call{1, "main spin:12", 0})
+	p, _ := open(t, f.page(f.trace(drawing), f.trace(longer)), nil)
+	p.Shot("diff")
+	var got []string
+	p.Eval("[...document.querySelectorAll('.row')].map(r => (r.querySelector('.sign')?.textContent ?? ' ') + r.querySelector('.name').textContent + ' ' + r.querySelector('.calls-cell').textContent)", &got)
+	want := []string{" main.main 1", "−main.read 1", "±main.(*table).row 3 → 8", " main.(*table).row 4", " main.border 3", " main.main.func1 7", " main.less 7", "+main.spin 1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("rows %q, want %q", got, want)
+	}
+	// What changed differs by colour and by a sign.
+	var colours []string
+	p.Eval("['.added', '.removed', '.changed', '.row:first-child'].map(s => getComputedStyle(document.querySelector('.row' + s.replace('.row', ''))).borderLeftColor)", &colours)
+	if slices.Sort(colours); len(slices.Compact(colours)) != 4 {
+		t.Errorf("colours %q", colours)
+	}
+	// The page begins where the runs part: the first has read there.
+	var at string
+	p.Eval(active+".querySelector('.name').textContent", &at)
+	if banner := p.Text("#banner"); at != "main.(*table).row" && at != "main.read" || !strings.Contains(banner, "1 added, 1 removed, 1 with another count") {
+		t.Errorf("at %s, the banner says %s", at, banner)
+	}
+	p.Click("#tab-prompt")
+	p.Wait("document.querySelector('.prompt-text').textContent.includes('Comparison')")
+	p.Quiet()
+}
+
+func TestReport(t *testing.T) {
+	f := newFixture(t)
+	c := f.content(f.trace(drawing))
+	c.Draft.Question = "what draws?"
+	page, err := viewer.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	show := func(limit int) (*browsertest.Page, []string) {
+		path := filepath.Join(t.TempDir(), "run.html")
+		out, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		omitted, err := page.WriteReport(out, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		p := browsertest.Open(t, 1280, 800)
+		p.Go("file://" + path)
+		p.Wait(drawn)
+		return p, omitted
+	}
+	p, omitted := show(viewer.DefaultReportSize)
+	if len(omitted) > 0 {
+		t.Errorf("left out: %q", omitted)
+	}
+	p.Wait("document.querySelector('.function h2')?.innerText === 'main.main'")
+	p.Click(`.line[data-line="9"] .call`)
+	p.Wait("document.querySelector('.function h2').innerText === 'main.(*table).row'")
+	p.Click("#search")
+	p.Type("border")
+	p.Wait("document.querySelector('#found').textContent === '1 call of 1 function'")
+	p.Click("#tab-prompt")
+	p.Wait("document.querySelector('.prompt-text').innerText.includes('what draws?')")
+	var images, buttons int
+	p.Eval("document.images.length", &images)
+	p.Eval("document.querySelectorAll('.primary').length", &buttons)
+	if images+buttons > 0 {
+		t.Errorf("%d images, %d ways to ask", images, buttons)
+	}
+	p.Shot("report")
+	for _, r := range p.Requests() {
+		if !strings.HasPrefix(r, "file://") && !strings.HasPrefix(r, "data:") {
+			t.Errorf("the report asks for %s", r)
+		}
+	}
+	p.Quiet()
+
+	// One that is too small says what it lacks.
+	p, omitted = show(6000)
+	if len(omitted) == 0 {
+		t.Error("6,000 bytes are enough for everything")
+	}
+	p.Click("#tab-run")
+	for _, o := range omitted {
+		if !strings.Contains(p.Text("#panel-run"), o) {
+			t.Errorf("the report does not say that it lacks %s", o)
+		}
+	}
+	p.Quiet()
+}
+
+// TestSizes: nothing is cut off or stands over the edge, in the colours and at the
+// widths that people have.
+func TestSizes(t *testing.T) {
+	f := newFixture(t)
+	p, _ := open(t, f.page(f.trace(drawing)), &parrot{})
+	for _, dark := range []bool{false, true} {
+		p.Dark(dark)
+		for _, width := range []int{1440, 1024, 390, 320} {
+			p.Resize(width, 844)
+			for _, tab := range []string{"tree", "source", "graph", "prompt", "run"} {
+				if tab == "tree" && width > 760 {
+					continue
+				}
+				p.Click("#tab-" + tab)
+				p.Eval("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))", nil)
+				var over int
+				p.Eval("document.documentElement.scrollWidth - innerWidth", &over)
+				if over > 0 {
+					t.Errorf("%s at a width of %d is %d pixels too wide", tab, width, over)
+				}
+				p.Shot(fmt.Sprintf("%s-%d-%v", tab, width, map[bool]string{true: "dark", false: "light"}[dark]))
+			}
+		}
+	}
+	var contrast []string
+	p.Eval(contrasts, &contrast)
+	if len(contrast) > 0 {
+		t.Errorf("too little contrast, dark: %q", contrast)
+	}
+	p.Dark(false)
+	p.Eval(contrasts, &contrast)
+	if len(contrast) > 0 {
+		t.Errorf("too little contrast, light: %q", contrast)
+	}
+	// Somebody's choice of colours comes before the system's.
+	p.Resize(1280, 800)
+	p.Dark(true)
+	background := func() (c string) { p.Eval("getComputedStyle(document.body).backgroundColor", &c); return c }
+	system := background()
+	p.Click("#theme")
+	if light := background(); light == system {
+		t.Errorf("light and dark are both %s", light)
+	}
+	p.Click("#theme")
+	if dark := background(); dark != system {
+		t.Errorf("dark is %s, and as the system has it %s", dark, system)
+	}
+	p.Quiet()
+}
+
+// contrasts are the style sheet's colours of text that do not reach a contrast of
+// 4.5 to 1 with the backgrounds they stand on (WCAG 2.2, 1.4.3).
+const contrasts = `(() => {
+	const probe = document.createElement('i');
+	document.body.append(probe);
+	const rgb = (name) => { probe.style.color = 'var(--' + name + ')'; return getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number); };
+	const light = (c) => { const [r, g, b] = c.map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+	const bad = [];
+	for (const on of ['bg', 'pane', 'select', 'hover']) {
+		for (const name of ['text', 'soft', 'accent', 'added', 'removed', 'changed', 'moved', 'keyword', 'string', 'number', 'comment', 'builtin']) {
+			const [a, b] = [light(rgb(name)), light(rgb(on))].sort((x, y) => y - x);
+			const ratio = (a + 0.05) / (b + 0.05);
+			if (ratio < 4.5) bad.push(name + ' on ' + on + ': ' + ratio.toFixed(2));
+		}
+	}
+	probe.remove();
+	return bad;
+})()`
+
+// largeTrace is a trace of n nodes without sources: at each of 40 levels functions
+// of its own.
+func largeTrace(n int) *trace.Trace {
+	tr := &trace.Trace{Recorder: "probe", Command: []string{"./large"}}
+	const levels, perLevel = 40, 50
+	for i := range levels * perLevel {
+		tr.Functions = append(tr.Functions, trace.Function{Name: fmt.Sprintf("example.com/large/p%d.(*T).F%d", i/perLevel, i%perLevel), Package: fmt.Sprintf("example.com/large/p%d", i/perLevel), File: "/src/f.go", StartLine: i + 1})
+	}
+	level := make([]int, n)
+	for i := range n {
+		node := trace.Node{Parent: trace.NoNode, Root: trace.RootMain, Calls: int64(1 + i%7)}
+		if i > 0 {
+			// A spread without a random source, and never below the last level.
+			p := (i * 7919) % i
+			for level[p] == levels-1 {
+				p /= 2
+			}
+			node.Parent, node.Root, node.CallLine, level[i] = trace.NodeID(p), trace.NotRoot, i%100, level[p]+1
+		}
+		node.Func = trace.FuncID(level[i]*perLevel + i%perLevel)
+		tr.Nodes = append(tr.Nodes, node)
+	}
+	return tr
+}
+
+// TestManyNodes: with 50,000 nodes open, elements exist for what is in sight, and
+// whatever is done to all of them is done within a blink or so.
+func TestManyNodes(t *testing.T) {
+	tr := largeTrace(50_000)
+	if err := tr.Check(); err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t)
+	page := f.page(tr)
+	tree, err := calltree.Build(tr, calltree.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := browsertest.Open(t, 1280, 800)
+	base, token := listen(t, page, nil)
+	p.Go(base + "/#" + token)
+	p.Wait("document.querySelector('.row')")
+	for name, do := range map[string]string{
+		"opening all": "document.querySelector('#expand').click()",
+		"scrolling":   "document.querySelector('#tree').scrollTop = 500000",
+		"searching":   "(() => { const s = document.querySelector('#search'); s.value = 'F17'; s.dispatchEvent(new Event('input')); })()",
+		"clearing":    "(() => { const s = document.querySelector('#search'); s.value = ''; s.dispatchEvent(new Event('input')); })()",
+		"the graph":   "document.querySelector('#tab-graph').click()",
+	} {
+		var ms float64
+		p.Eval("(async () => { const t = performance.now(); "+do+"; await new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r))); return performance.now() - t; })()", &ms)
+		t.Logf("%s took %.0f ms", name, ms)
+		if ms > 2000 { // some 50 on a machine that is not busy
+			t.Errorf("%s took %.0f ms", name, ms)
+		}
+	}
+	p.Eval("document.querySelector('#expand').click()", nil)
+	var elements, height int
+	p.Eval("document.querySelectorAll('*').length", &elements)
+	p.Eval("document.querySelector('.space').offsetHeight", &height)
+	if elements > 3000 || height != 24*tree.Size {
+		t.Errorf("%d elements for %d nodes, which take %d pixels", elements, tree.Size, height)
+	}
+	// The last one is reached by keys, and knows its place.
+	p.Eval("document.querySelector('#tree').focus()", nil)
+	p.Press("End")
+	p.Eval("new Promise(requestAnimationFrame)", nil)
+	var place string
+	p.Eval(active+".getAttribute('aria-level') + ' ' + "+active+".getAttribute('aria-posinset') + '/' + "+active+".getAttribute('aria-setsize')", &place)
+	if place == "" || strings.Contains(place, "null") {
+		t.Errorf("the last row is at %q", place)
+	}
+	p.Quiet()
+}
