@@ -53,6 +53,7 @@ func runReport(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
+	a.noteMasked()
 	for _, o := range omitted {
 		a.note("left out for want of room (--max-size): %s", o)
 	}

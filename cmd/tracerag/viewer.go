@@ -107,7 +107,7 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 		return nil, err
 	}
 	c := viewer.Content{
-		Draft:   viewer.Draft{Question: question, Variant: o.Variant, Budget: o.Budget},
+		Draft:   viewer.Draft{Question: a.mask(question), Variant: o.Variant, Budget: o.Budget},
 		Command: a.promptCommand(views, t, p),
 		Prompt: func(d viewer.Draft) (*prompt.Prompt, error) {
 			for _, v := range views {
@@ -156,6 +156,9 @@ func (a *app) promptCommand(views []*view, t *treeFlags, p *promptFlags) string 
 		if f.value != f.normally {
 			words = append(words, "--"+f.name+"="+quote(f.value))
 		}
+	}
+	if a.noRedact {
+		words = append(words, "--no-redact")
 	}
 	if p.window != 0 {
 		words = append(words, fmt.Sprintf("--context-window=%d", p.window))
