@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"tracerag/llm"
@@ -24,11 +25,14 @@ type app struct {
 	cwd            string
 	quiet          bool
 	dir            string // flag --dir
-	noRedact       bool   // flag --no-redact
+	noPager        bool   // flag --no-pager
+	waiting        *waiting
+	noRedact       bool // flag --no-redact
 	redactor       *redact.Redactor
 	masked         string // what noteMasked has said
 	sections       []section
-	sectioned      int // flags that have their section
+	sectioned      int                  // flags that have their section
+	onFlags        func(*pflag.FlagSet) // takes a command's flags in place of its run; nil: it runs
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) (*app, error) {
@@ -65,6 +69,7 @@ func init() {
 		{"import", "[flags] FILE", "take a trace, or a CPU profile as a sampled trace", runImport},
 		{"sizes", "[flags] [TRACE...]", "tokens by prompt variant (the paper's tables 8 and 9)", runSizes},
 		{"doctor", "[flags] [PROGRAM]", "what this machine, program and configuration can do", runDoctor},
+		{"completion", "[flags] bash|zsh|fish", "print what has a shell complete command lines", runCompletion},
 	}
 }
 
@@ -80,26 +85,30 @@ func (a *app) dispatch(ctx context.Context, args []string) int {
 		fmt.Fprint(a.stdout, topHelp, "\nall commands: tracerag help\n")
 		return exitOK
 	}
-	name := args[0]
-	switch name {
+	defer a.closePager()
+	switch name := args[0]; name {
 	case "help", "-h", "--help":
 		if len(args) > 1 {
-			if c := find(args[1]); c != nil {
-				return c.run(a, ctx, c, []string{"--help"})
-			}
-			name = args[1]
-			break
+			return a.helpOn(ctx, args[1])
 		}
 		a.help()
 		return exitOK
 	case "version", "--version":
 		fmt.Fprintln(a.stdout, "tracerag", version())
 		return exitOK
+	case "__complete":
+		return a.runComplete(ctx, args[1:])
 	}
-	if c := find(name); c != nil {
+	if c := find(args[0]); c != nil {
 		defer a.noteMasked()
 		return c.run(a, ctx, c, args[1:])
 	}
+	return a.unknown(args)
+}
+
+// unknown reports a command that there is not.
+func (a *app) unknown(args []string) int {
+	name := args[0]
 	fmt.Fprintf(a.stderr, "tracerag: no command %q", name)
 	s := nearest(name)
 	switch {
@@ -157,10 +166,12 @@ func within(n int, a, b string) bool {
 }
 
 func (a *app) help() {
+	a.paginate()
 	fmt.Fprint(a.stdout, topHelp, "\nCommands:\n")
 	for _, c := range commands {
-		fmt.Fprintf(a.stdout, "  %-9s%s\n", c.name, c.short)
+		fmt.Fprintf(a.stdout, "  %-12s%s\n", c.name, c.short)
 	}
+	a.printTopics()
 	fmt.Fprint(a.stdout, `
 TRACE is an id or the beginning of one, @last (the default), @prev, or a file.
 "tracerag COMMAND --help" explains a command's flags.
@@ -181,7 +192,7 @@ recorded, 127 not found. compare: 0 equal, 1 different, 2 error.
 // usage reports a wrong command line.
 func (a *app) usage(c *command, msg string) int {
 	line, more, _ := strings.Cut(msg, "\n")
-	fmt.Fprintf(a.stderr, "tracerag %s: %s\n", c.name, line)
+	fmt.Fprintf(a.messages(), "tracerag %s: %s\n", c.name, line)
 	a.hint(more)
 	a.hint("usage: tracerag " + strings.TrimSpace(c.name+" "+c.args) + "\ntracerag " + c.name + " --help explains the flags")
 	if c.name == "run" {
@@ -192,8 +203,11 @@ func (a *app) usage(c *command, msg string) int {
 
 // fail reports an error, with a hint where it has one.
 func (a *app) fail(err error) int {
+	if errors.Is(err, errPagerLeft) {
+		return exitOK // the reader knows
+	}
 	line, more, _ := strings.Cut(err.Error(), "\n")
-	fmt.Fprintf(a.stderr, "tracerag: %s\n", line)
+	fmt.Fprintf(a.messages(), "tracerag: %s\n", line)
 	a.hint(more)
 	a.hint(llm.Hint(err))
 	var big *prompt.OverWindowError
@@ -208,7 +222,7 @@ func (a *app) fail(err error) int {
 // none.
 func (a *app) hint(text string) {
 	for line := range strings.Lines(text) {
-		fmt.Fprintf(a.stderr, "  %s\n", strings.TrimRight(line, " \n"))
+		fmt.Fprintf(a.messages(), "  %s\n", strings.TrimRight(line, " \n"))
 	}
 }
 
@@ -219,7 +233,7 @@ func (a *app) note(format string, args ...any) {
 		return
 	}
 	line, more, _ := strings.Cut(fmt.Sprintf(format, args...), "\n")
-	fmt.Fprintf(a.stderr, "tracerag: %s\n", line)
+	fmt.Fprintf(a.messages(), "tracerag: %s\n", line)
 	a.hint(more)
 }
 
@@ -248,5 +262,5 @@ func terminal(w any) bool {
 
 // color reports whether standard output takes colours.
 func (a *app) color() bool {
-	return terminal(a.stdout) && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
+	return a.onTerminal() && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
 }

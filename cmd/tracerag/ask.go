@@ -152,7 +152,9 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	start := time.Now()
-	answer, askErr := client.Ask(ctx, req, a.stdout)
+	began := a.wait("waiting for " + cfg.Model)
+	answer, askErr := client.Ask(ctx, req, onFirstWrite{a.stdout, began})
+	began()
 	if answer.Text != "" {
 		if !strings.HasSuffix(answer.Text, "\n") {
 			fmt.Fprintln(a.stdout)

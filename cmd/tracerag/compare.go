@@ -110,7 +110,12 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 }
 
 // printDiff prints a difference as JSON, in brief, or by text.
-func (a *app) printDiff(views []*view, d *calltree.Diff, o *compareFlags, text func() error) error {
+func (a *app) printDiff(views []*view, d *calltree.Diff, o *compareFlags, text func() error) (err error) {
+	defer func() {
+		if errors.Is(err, errPagerLeft) {
+			err = nil // the exit code tells all the same
+		}
+	}()
 	if o.json {
 		return d.WriteJSON(a.stdout)
 	}

@@ -31,7 +31,11 @@ func docs(t *testing.T) []string {
 	if err != nil || len(more) == 0 {
 		t.Fatalf("no documents in docs: %v", err)
 	}
-	return append([]string{filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md")}, more...)
+	pages, err := filepath.Glob(filepath.Join("topics", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no topics of the help: %v", err)
+	}
+	return append([]string{filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md")}, append(more, pages...)...)
 }
 
 // TestDocs holds the documents against the program: what they show can be typed,
@@ -76,6 +80,19 @@ func TestDocsAreComplete(t *testing.T) {
 	for code := range told {
 		if strings.ContainsAny(code, "0123456789") { // others are headings
 			t.Errorf("README.md: codes.go has no exit code %s", code)
+		}
+	}
+
+	for _, code := range codes {
+		if !regexp.MustCompile(`(?m)^ +` + code + ` +\S`).MatchString(topicText(t, "exit-codes")) {
+			t.Errorf("topics/exit-codes.md has no line for exit code %s", code)
+		}
+	}
+	for _, row := range rows(readme, "Environment") {
+		for _, span := range codeSpan.FindAllStringSubmatch(row[0], -1) {
+			if !strings.Contains(topicText(t, "environment"), span[1]+" ") {
+				t.Errorf("topics/environment.md has no line for %s, which README.md has", span[1])
+			}
 		}
 	}
 
@@ -183,6 +200,17 @@ func messages(t *testing.T, path string) string {
 		return true
 	})
 	return all.String()
+}
+
+func topicText(t *testing.T, name string) string {
+	t.Helper()
+	for _, topic := range topics() {
+		if topic.name == name {
+			return topic.text
+		}
+	}
+	t.Fatalf("there is no topic %s", name)
+	return ""
 }
 
 func readDoc(t *testing.T, path string) string {

@@ -23,9 +23,11 @@ func (a *app) flags(c *command, help string) *pflag.FlagSet {
 	f.SortFlags = false
 	f.StringVar(&a.dir, "dir", "", "keep traces in `DIR` (default: $TRACERAG_DIR, or .tracerag in the module's root)")
 	f.BoolVar(&a.quiet, "quiet", false, "no messages on standard error but errors")
+	f.BoolVar(&a.noPager, "no-pager", false, "no pager for long output at a terminal")
 	everywhere := section{"Every command's flags", subset(f, 0)}
 	a.section(f, "Flags")
 	f.Usage = func() {
+		a.paginate()
 		fmt.Fprintf(a.stdout, "%s\n\nUsage: tracerag %s\n", strings.TrimSpace(help), strings.TrimSpace(c.name+" "+c.args))
 		a.endSection(f)
 		for _, s := range append(a.sections, everywhere) {
@@ -71,6 +73,10 @@ func subset(f *pflag.FlagSet, i int) *pflag.FlagSet {
 // parse parses a command line. When it returns false the command ends with the
 // code.
 func (a *app) parse(c *command, f *pflag.FlagSet, args []string) (code int, ok bool) {
+	if a.onFlags != nil {
+		a.onFlags(f)
+		return exitOK, false
+	}
 	err := f.Parse(args)
 	var value *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
@@ -83,6 +89,9 @@ func (a *app) parse(c *command, f *pflag.FlagSet, args []string) (code int, ok b
 		return a.usage(c, err.Error()+meant(f, unknown.GetSpecifiedName())), false
 	case err != nil:
 		return a.usage(c, err.Error()), false
+	}
+	if isPaged(c) {
+		a.paginate()
 	}
 	return 0, true
 }

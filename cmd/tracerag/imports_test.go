@@ -50,7 +50,7 @@ var layers = map[string][]string{
 	"viewer":             {"calltree", "prompt", "source", "trace"},
 	"viewer/browsertest": {},
 
-	"cmd/tracerag": {"trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export",
+	"cmd/tracerag": {"trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export", "trace/symbol",
 		"calltree", "source", "prompt", "prompt/tokens", "llm", "redact", "viewer"},
 }
 

@@ -86,10 +86,12 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
+	read := a.wait("reading " + plural(len(entries), "trace", "traces"))
 	list := make([]summary, 0, len(entries))
 	for _, e := range entries {
 		list = append(list, a.summarize(s, e))
 	}
+	read()
 	if *asJSON {
 		if err := a.printJSON(list); err != nil {
 			return a.fail(err)

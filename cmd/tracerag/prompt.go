@@ -148,6 +148,7 @@ func (a *app) build(s *store.Store, names []string, question string, t *treeFlag
 			return nil, nil, fmt.Errorf("trace %s: the call tree is empty: %s", v.entry.ID, emptyReason(v.trace, v))
 		}
 	}
+	defer a.wait("making the prompt")()
 	pr, err := prompt.Build(a.promptInput(question, views...), o)
 	return pr, views, err
 }

@@ -53,7 +53,14 @@ func (r *recorderFlags) check() error {
 // recordOne records one run of the target by the recorder that was chosen.
 func (a *app) recordOne(ctx context.Context, tgt *target.Target, r *runFlags) (*trace.Trace, error) {
 	if r.recorder.name != "breakpoint" {
-		tr, err := probe.Record(ctx, tgt, r.probeOptions())
+		o := r.probeOptions()
+		prepared := func() {}
+		if tgt.Output == nil { // several may be recorded at a time otherwise
+			prepared = a.wait("preparing " + quote(tgt.Args[0]))
+		}
+		o.Started = func(int) { prepared() }
+		tr, err := probe.Record(ctx, tgt, o)
+		prepared()
 		var unsuitable *probe.Unsuitable
 		if !errors.As(err, &unsuitable) || r.recorder.name == "probe" {
 			return tr, err

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/trace/recordtest"
+	"tracerag/trace/store"
 )
 
 // TestTerminal types at a terminal at which tracerag records a program that shows
@@ -142,4 +144,175 @@ func jobshell() {
 	owner, _ := unix.IoctlGetInt(0, unix.TIOCGPGRP)
 	after, err := unix.IoctlGetTermios(0, unix.TCGETS)
 	fmt.Printf("[exit code %d, the terminal its own: %v, in the same mode: %v]\n", ws.ExitStatus(), owner == group, err == nil && *after == *mode)
+}
+
+// TestCompletionAtTerminal presses Tab in the shells that are installed.
+func TestCompletionAtTerminal(t *testing.T) {
+	dir := t.TempDir()
+	tr, err := makeTrace("csv", time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(filepath.Join(dir, store.DirName)).Save(tr); err != nil {
+		t.Fatal(err)
+	}
+	for _, shell := range []struct {
+		args []string
+		load string
+	}{
+		{[]string{"bash", "--norc", "--noprofile", "-i"}, `eval "$(tracerag completion bash)"`},
+		{[]string{"zsh", "-f", "-i"}, `autoload -U compinit && compinit -D -u && eval "$(tracerag completion zsh)"`},
+	} {
+		t.Run(shell.args[0], func(t *testing.T) {
+			t.Parallel()
+			path, err := exec.LookPath(shell.args[0])
+			if err != nil {
+				t.Skip(shell.args[0] + " is not installed")
+			}
+			cmd := exec.Command(path, shell.args[1:]...)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "PS1=ready> ", "TERM=dumb", "HOME="+dir, "INPUTRC=/dev/null")
+			term := recordtest.StartAtTerminal(t, cmd)
+			term.Await(t, "ready> ")
+			term.Send(t, shell.load+"; echo load''ed\n")
+			term.Await(t, "loaded")
+			// Each Tab adds a blank, too. Ctrl-U takes the line away.
+			for _, step := range []struct{ typed, want string }{
+				{"tracerag sh\t", "show "},
+				{"\x15tracerag tree @l\t", "@last "},
+				{"--foc\t", "--focus "},
+				{"table.Rea\t", "table.Read "},
+				{"--form\t", "--format "},
+				{"merm\t", "mermaid "},
+				{"\x15tracerag tree --format=merm\t", "--format=mermaid "},
+			} {
+				term.Send(t, step.typed)
+				term.Await(t, step.want)
+			}
+			term.Send(t, "\x15exit\n")
+			_ = cmd.Wait()
+		})
+	}
+}
+
+func init() { testCommands["slow"] = slow }
+
+// slow is a command that takes two seconds, with a message in the midst of it.
+func slow() {
+	a := &app{stderr: os.Stderr, getenv: os.Getenv}
+	done := a.wait("counting sheep")
+	time.Sleep(1500 * time.Millisecond)
+	a.note("a message")
+	time.Sleep(time.Second)
+	done()
+	done()
+	a.wait("no time at all")()
+	fmt.Println("the end")
+}
+
+// TestWaiting: a line says what takes long, at a terminal, gives way to messages, and
+// leaves nothing behind.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("slow")
+	cmd.Env = append(os.Environ(), "TERM=xterm")
+	term := recordtest.StartAtTerminal(t, cmd)
+	term.Await(t, "\rtracerag: counting sheep ... 1s\x1b[K\r\x1b[Ktracerag: a message\r\n\rtracerag: counting sheep ... 2s\x1b[K\r\x1b[Kthe end\r\n")
+	if err := cmd.Wait(); err != nil || strings.Contains(term.Text(), "no time") {
+		t.Errorf("%v in %q", err, term.Text())
+	}
+	cmd = exec.Command("slow")
+	out, err := cmd.CombinedOutput()
+	if err != nil || string(out) != "tracerag: a message\nthe end\n" {
+		t.Errorf("without a terminal: %v, %q", err, out)
+	}
+}
+
+// TestPager: at a terminal, and nowhere else, long output goes through a pager, and
+// messages come after it.
+func TestPager(t *testing.T) {
+	dir := t.TempDir()
+	var id string
+	for range 3 { // the same run: the last one is meant
+		tr, err := makeTrace("csv", time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := store.Open(filepath.Join(dir, store.DirName)).Save(tr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id = e.ID
+	}
+	tests := []struct {
+		name, pager, args string
+		want, never       string
+		code              int
+	}{
+		{name: "through it", pager: "sed s/^/paged:/", args: "tree", want: "paged:main.main \x1b["},
+		{name: "plain", pager: "sed s/^/paged:/", args: "tree --no-pager", want: "main.main", never: "paged:"},
+		{name: "none", pager: "", args: "tree", want: "main.main", never: "paged:"},
+		{name: "cat", pager: "cat", args: "list", want: "ID "},
+		{name: "left early", pager: "head -1", args: "tree --quiet", want: "main.main", never: "main.parseFlags"},
+		{name: "compare keeps its code", pager: "head -1 | sed s/^/paged:/", args: "compare @last " + id, want: "paged:a: "},
+		{name: "not there", pager: "/nowhere/pager", args: "tree", want: "main.main", never: "nowhere"},
+		{name: "help", pager: "sed s/^/paged:/", args: "help", want: "paged:Commands:"},
+		{name: "help of a command", pager: "sed s/^/paged:/", args: "rm --help", want: "paged:Usage: tracerag rm"},
+		{name: "a topic", pager: "sed s/^/paged:/", args: "help traces", want: "paged:Traces: "},
+		{name: "not of what is not read", pager: "sed s/^/paged:/", args: "version", want: "tracerag ", never: "paged:"},
+		{name: "messages behind", pager: "sleep 0.3; sed s/^/paged:/", args: "compare @last " + id + " --include ./...", want: "--include is for --gate", never: "paged:", code: 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command("jobshell", append([]string{commandPath(t)}, strings.Fields(tt.args)...)...)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=", "TRACERAG_PAGER="+tt.pager, "TRACERAG_DIR=")
+			term := recordtest.StartAtTerminal(t, cmd)
+			term.Await(t, tt.want)
+			term.Await(t, fmt.Sprintf("[exit code %d, the terminal its own: true", tt.code))
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+			if tt.never != "" && strings.Contains(term.Text(), tt.never) {
+				t.Errorf("%q is in\n%s", tt.never, term.Text())
+			}
+		})
+	}
+	// Piped, nothing of this happens.
+	cmd := exec.Command(commandPath(t), "tree")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TRACERAG_PAGER=sed s/^/paged:/", "TRACERAG_DIR=")
+	out, err := cmd.Output()
+	if err != nil || !bytes.HasPrefix(out, []byte("main.main ")) {
+		t.Errorf("piped: %v, %q", err, out)
+	}
+}
+
+// TestMessagesWaitForThePager: what is said after the text stands after the text.
+func TestMessagesWaitForThePager(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := store.Open(filepath.Join(dir, store.DirName))
+	for _, name := range []string{"csv", "md"} {
+		tr, err := makeTrace(name, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.Program.BuildID = name
+		if _, err := s.Save(tr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("jobshell", commandPath(t), "compare", "@prev", "@last")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=1", "TRACERAG_PAGER=sleep 0.5; sed s/^/paged:/", "TRACERAG_DIR=")
+	term := recordtest.StartAtTerminal(t, cmd)
+	term.Await(t, "paged:+       markdown.plain internal/markdown/markdown.go:12 inlined\r\ntracerag: the runs are of different builds\r\n[exit code 1, ")
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(term.Text(), "\x1b") {
+		t.Errorf("NO_COLOR, and yet colours: %q", term.Text())
+	}
 }

@@ -56,6 +56,7 @@ type view struct {
 // open loads traces and looks at each. Several are pruned by the same runs, the
 // baselines of all of them, so that they compare.
 func (a *app) open(s *store.Store, names []string, t *treeFlags) ([]*view, error) {
+	defer a.wait("reading " + strings.Join(names, ", "))()
 	var views []*view
 	for _, name := range names {
 		tr, e, err := a.load(s, name)

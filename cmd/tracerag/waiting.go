@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// waiting is the line that says at a terminal what one is waiting for, when it takes
+// longer than a second. Messages take its place.
+type waiting struct {
+	w     io.Writer
+	mu    sync.Mutex
+	shown bool
+}
+
+// waitBefore is how long nothing is said.
+const waitBefore = time.Second
+
+// wait says what is waited for until done is called, which may be called again.
+func (a *app) wait(what string) (done func()) {
+	if a.quiet || !terminal(a.stderr) || a.getenv("TERM") == "dumb" || a.waiting != nil {
+		return func() {}
+	}
+	line := &waiting{w: a.stderr}
+	a.waiting = line
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		start := time.Now()
+		for {
+			select {
+			case <-end:
+				line.clear()
+				return
+			case <-time.After(waitBefore):
+				line.show(fmt.Sprintf("tracerag: %s ... %s", what, time.Since(start).Round(time.Second)))
+			}
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(end)
+		<-ended
+		a.waiting = nil
+	})
+}
+
+func (l *waiting) show(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintf(l.w, "\r%s\x1b[K", text)
+	l.shown = true
+}
+
+// clear takes the line away, if there is one. It may be called with none.
+func (l *waiting) clear() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shown {
+		fmt.Fprint(l.w, "\r\x1b[K")
+		l.shown = false
+	}
+}
+
+// onFirstWrite calls began before the first byte is written.
+type onFirstWrite struct {
+	io.Writer
+	began func()
+}
+
+func (w onFirstWrite) Write(p []byte) (int, error) {
+	w.began()
+	return w.Writer.Write(p)
+}
