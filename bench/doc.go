@@ -18,6 +18,8 @@
 //   - BenchmarkCall: a call of fib, by recorders of all kinds.
 //   - BenchmarkRun: whole runs of gojq, hugo and esbuild on large inputs.
 //   - BenchmarkWhole: `tracerag run` from beginning to end, and its stages.
+//   - BenchmarkView: how soon a large trace is on the screen, and the memory that
+//     its server takes. It needs a Chromium.
 //   - BenchmarkSeen: the share of source-level calls that is seen in a program
 //     as it is, against the same program built without inlining.
 //

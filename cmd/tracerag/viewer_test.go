@@ -57,7 +57,7 @@ func TestView(t *testing.T) {
 		t.Fatalf("view prints %q, %v", url, err)
 	}
 
-	p := browsertest.Open(t, 1280, 800)
+	p := browsertest.Start(t).Open(t, 1280, 800)
 	p.Go(strings.TrimSpace(url))
 	p.Wait("document.querySelector('[data-total]')")
 	p.Click("#tab-prompt")

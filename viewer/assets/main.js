@@ -149,9 +149,11 @@ async function start() {
   } else {
     banner("The call tree is empty. ", ...(overview.runs[0].notes ?? []));
   }
-  performance.mark("tree");
-  // The tree comes first; counting tokens looks for every source.
-  requestAnimationFrame(() => setTimeout(() => prompt.build()));
+  // The tree comes first, painted; counting tokens looks for every source.
+  requestAnimationFrame(() => setTimeout(() => {
+    performance.mark("painted");
+    prompt.build();
+  }));
 }
 
 start().catch((err) => banner(el("span", { class: "error" }, err.message)));

@@ -44,19 +44,26 @@ func find() (string, error) {
 	return "", errors.New("no Chromium is installed: apt-get install chromium, or name one in " + Require)
 }
 
-// Page is a tab of a browser of its own, which ends with the test.
-type Page struct {
-	tb      testing.TB
-	out     io.Writer
-	session string
+// Browser is a running browser. It ends with the test that started it.
+type Browser struct {
+	out io.Writer
 
 	mu      sync.Mutex
 	last    int
 	waiting map[int]chan reply
+	pages   map[string]*Page // by session
 	closed  error
+}
 
-	// Requests are the URLs that the page asked for, Console what it wrote as a
-	// warning or an error, uncaught exceptions and violations of its policy too.
+// Page is a tab, with cookies and storage of its own. It ends with its test.
+type Page struct {
+	tb      testing.TB
+	browser *Browser
+	session string // "" are the commands to the browser itself
+
+	// What the page asked for, and what it wrote as a warning or an error, uncaught
+	// exceptions and violations of its policy among them. The browser's mutex guards
+	// them.
 	requests, console []string
 }
 
@@ -67,9 +74,8 @@ type reply struct {
 	} `json:"error"`
 }
 
-// Open starts a browser with an empty tab of the given size, in CSS pixels. It
-// skips the test where there is no browser.
-func Open(tb testing.TB, width, height int) *Page {
+// Start starts a browser. It skips the test where there is none.
+func Start(tb testing.TB) *Browser {
 	tb.Helper()
 	path, err := find()
 	if runtime.GOOS == "windows" {
@@ -81,60 +87,74 @@ func Open(tb testing.TB, width, height int) *Page {
 		}
 		tb.Skip(err)
 	}
-	p := &Page{tb: tb, waiting: map[int]chan reply{}}
-	p.start(path, width, height)
-	var target struct {
-		TargetID string `json:"targetId"`
+	b := &Browser{waiting: map[int]chan reply{}, pages: map[string]*Page{}}
+	b.start(tb, path)
+	return b
+}
+
+// Open opens an empty tab of the given size, in CSS pixels.
+func (b *Browser) Open(tb testing.TB, width, height int) *Page {
+	tb.Helper()
+	p := &Page{tb: tb, browser: b}
+	var context, target, session struct {
+		BrowserContextID string `json:"browserContextId"`
+		TargetID         string `json:"targetId"`
+		SessionID        string `json:"sessionId"`
 	}
-	p.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
-	var session struct {
-		SessionID string `json:"sessionId"`
-	}
+	p.call("Target.createBrowserContext", nil, &context)
+	p.call("Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": context.BrowserContextID}, &target)
 	p.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &session)
 	p.session = session.SessionID
+	b.mu.Lock()
+	b.pages[p.session] = p
+	b.mu.Unlock()
+	tb.Cleanup(func() {
+		p.session = ""
+		if err := p.try("Target.disposeBrowserContext", map[string]any{"browserContextId": context.BrowserContextID}, nil); err != nil {
+			tb.Errorf("closing the tab: %v", err)
+		}
+	})
 	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
 		p.call(domain+".enable", nil, nil)
 	}
+	p.call("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil) // other tabs may be in front
 	p.Resize(width, height)
 	return p
 }
 
-func (p *Page) start(path string, width, height int) {
-	p.tb.Helper()
+func (b *Browser) start(tb testing.TB, path string) {
+	tb.Helper()
 	in, out, err := os.Pipe()
 	if err != nil {
-		p.tb.Fatal(err)
+		tb.Fatal(err)
 	}
 	from, to, err := os.Pipe()
 	if err != nil {
-		p.tb.Fatal(err)
+		tb.Fatal(err)
 	}
 	// The profile is no t.TempDir: the browser's helpers may write into it for a
 	// moment after its end, which that would call a failure.
 	dir, err := os.MkdirTemp("", "browsertest")
 	if err != nil {
-		p.tb.Fatal(err)
+		tb.Fatal(err)
 	}
 	var stderr bytes.Buffer
 	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-		"--disable-extensions", "--disable-default-apps", "--mute-audio",
-		"--remote-debugging-pipe", "--user-data-dir="+dir, fmt.Sprintf("--window-size=%d,%d", width, height))
+		"--disable-extensions", "--disable-default-apps", "--mute-audio", "--remote-debugging-pipe", "--user-data-dir="+dir)
 	cmd.ExtraFiles = []*os.File{in, to} // 3 and 4
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
-		p.tb.Fatal(err)
+		tb.Fatal(err)
 	}
 	in.Close()
 	to.Close()
-	p.out = out
-	go p.listen(from)
-	p.tb.Cleanup(func() {
-		p.mu.Lock()
-		if p.closed != nil {
-			p.tb.Errorf("the browser ended by itself; it said:\n%.4000s", stderr.String())
-		}
-		p.mu.Unlock()
+	b.out = out
+	go b.listen(from)
+	tb.Cleanup(func() {
+		b.mu.Lock()
+		early := b.closed
+		b.mu.Unlock()
 		out.Close() // which ends it
 		ended := make(chan struct{})
 		go func() { cmd.Wait(); close(ended) }()
@@ -143,6 +163,9 @@ func (p *Page) start(path string, width, height int) {
 		case <-time.After(5 * time.Second):
 			cmd.Process.Kill()
 			<-ended
+		}
+		if early != nil {
+			tb.Errorf("the browser ended by itself; it said:\n%.4000s", stderr.String())
 		}
 		for range 20 {
 			if os.RemoveAll(dir) == nil {
@@ -154,38 +177,39 @@ func (p *Page) start(path string, width, height int) {
 }
 
 // listen takes replies and events until the browser ends.
-func (p *Page) listen(from io.ReadCloser) {
+func (b *Browser) listen(from io.ReadCloser) {
 	defer from.Close()
 	r := bufio.NewReaderSize(from, 1<<16)
 	for {
 		data, err := r.ReadBytes(0)
 		if err != nil {
-			p.mu.Lock()
-			p.closed = errors.New("the browser has ended")
-			for _, c := range p.waiting {
+			b.mu.Lock()
+			b.closed = errors.New("the browser has ended")
+			for _, c := range b.waiting {
 				close(c)
 			}
-			p.waiting = nil
-			p.mu.Unlock()
+			b.waiting = nil
+			b.mu.Unlock()
 			return
 		}
 		var msg struct {
-			ID     int             `json:"id"`
-			Method string          `json:"method"`
-			Params json.RawMessage `json:"params"`
+			ID      int             `json:"id"`
+			Session string          `json:"sessionId"`
+			Method  string          `json:"method"`
+			Params  json.RawMessage `json:"params"`
 			reply
 		}
 		if json.Unmarshal(data[:len(data)-1], &msg) != nil {
 			continue
 		}
-		p.mu.Lock()
-		if c := p.waiting[msg.ID]; msg.ID != 0 && c != nil {
-			delete(p.waiting, msg.ID)
+		b.mu.Lock()
+		if c := b.waiting[msg.ID]; msg.ID != 0 && c != nil {
+			delete(b.waiting, msg.ID)
 			c <- msg.reply
-		} else {
+		} else if p := b.pages[msg.Session]; p != nil {
 			p.event(msg.Method, msg.Params)
 		}
-		p.mu.Unlock()
+		b.mu.Unlock()
 	}
 }
 
@@ -239,15 +263,16 @@ func (p *Page) try(method string, params, result any) error {
 		params = struct{}{}
 	}
 	c := make(chan reply, 1)
-	p.mu.Lock()
-	if p.closed != nil {
-		p.mu.Unlock()
-		return p.closed
+	b := p.browser
+	b.mu.Lock()
+	if b.closed != nil {
+		b.mu.Unlock()
+		return b.closed
 	}
-	p.last++
-	id := p.last
-	p.waiting[id] = c
-	p.mu.Unlock()
+	b.last++
+	id := b.last
+	b.waiting[id] = c
+	b.mu.Unlock()
 	data, err := json.Marshal(struct {
 		ID      int    `json:"id"`
 		Method  string `json:"method"`
@@ -257,7 +282,7 @@ func (p *Page) try(method string, params, result any) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.out.Write(append(data, 0)); err != nil {
+	if _, err := b.out.Write(append(data, 0)); err != nil {
 		return err
 	}
 	select {
@@ -441,15 +466,15 @@ func (p *Page) Unnamed() []string {
 
 // Requests returns the URLs that were asked for so far.
 func (p *Page) Requests() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.browser.mu.Lock()
+	defer p.browser.mu.Unlock()
 	return append([]string(nil), p.requests...)
 }
 
 // Console returns the errors and warnings so far.
 func (p *Page) Console() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.browser.mu.Lock()
+	defer p.browser.mu.Unlock()
 	return append([]string(nil), p.console...)
 }
 
