@@ -1,0 +1,95 @@
+package source
+
+import (
+	"iter"
+	"os"
+	"path"
+	"strings"
+)
+
+// Functions yields the texts of the functions, with their doc comments, that are
+// declared in the modules of the given packages (import paths), as long as their
+// files together are no larger than limit bytes: the main module's first. It is
+// for counting words, so the texts are cut out of the files by their lines and
+// not parsed; what gofmt did not lay out may be cut in the wrong place.
+func (r *Resolver) Functions(packages []string, limit int64) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		left := limit
+		for i, m := range r.places.modules {
+			dir := r.places.moduleDir(i)
+			if dir == "" || !hasPackage(m.Path, packages) {
+				continue
+			}
+			for file := range goFiles(dir) {
+				info, err := os.Stat(file)
+				if err != nil || info.Size() > maxFile {
+					continue
+				}
+				if left -= info.Size(); left < 0 {
+					return
+				}
+				data, err := os.ReadFile(file)
+				if err != nil {
+					continue
+				}
+				for text := range functionsOf(string(data)) {
+					if !yield(text) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// hasPackage reports whether any of the packages may be a module's.
+func hasPackage(module string, packages []string) bool {
+	for _, p := range packages {
+		if p == module || strings.HasPrefix(p, module) && path.Clean(p)[len(module)] == '/' {
+			return true
+		}
+	}
+	return false
+}
+
+// functionsOf yields the functions of a file that gofmt has laid out: from a
+// line that begins with "func ", and the comment lines right above it, to the
+// line that is a closing brace.
+func functionsOf(file string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start := -1 // of the comment or the function
+		inside := false
+		for at := 0; at < len(file); {
+			line := file[at:]
+			if i := strings.IndexByte(line, '\n'); i >= 0 {
+				line = line[:i+1]
+			}
+			next := at + len(line)
+			text := strings.TrimRight(line, " \t\r\n")
+			ends := false
+			switch {
+			case inside:
+				ends = text == "}"
+			case strings.HasPrefix(text, "func "):
+				if start < 0 {
+					start = at
+				}
+				inside = true
+				ends = strings.HasSuffix(text, "}") // on one line
+			case strings.HasPrefix(text, "//"):
+				if start < 0 {
+					start = at
+				}
+			default:
+				start = -1
+			}
+			if ends {
+				if !yield(file[start:next]) {
+					return
+				}
+				start, inside = -1, false
+			}
+			at = next
+		}
+	}
+}
