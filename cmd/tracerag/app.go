@@ -60,6 +60,7 @@ func init() {
 		{"view", "[flags] [TRACE | A B]", "look at a run, or at two, in the browser", runView},
 		{"report", "[flags] -o FILE [TRACE | A B]", "the same as one HTML file", runReport},
 		{"prompt", "[flags] [TRACE] [QUESTION]", "print the prompt that ask would send", runPrompt},
+		{"rank", "[flags] QUESTION [TRACE...]", "list the functions that a question is about", runRank},
 		{"attach", "[flags] PID", "record a process that runs already", runAttach},
 		{"window", "[flags] start|stop|snapshot [NAME]", "choose what of a running program is recorded", runWindow},
 		{"list", "[flags]", "list the saved traces", runList},

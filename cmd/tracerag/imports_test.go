@@ -40,6 +40,7 @@ var layers = map[string][]string{
 	"prompt":           {"calltree", "source", "trace", "trace/symbol", "prompt/tokens"},
 	"llm":              {},
 	"rank":             {},
+	"relevance":        {"calltree", "rank", "source", "trace", "trace/symbol"},
 	"llm/llmtest":      {},
 	"fixtures":         {},
 	"fixtures/real":    {"fixtures"},
@@ -50,7 +51,7 @@ var layers = map[string][]string{
 	"viewer":             {"calltree", "prompt", "source", "trace"},
 	"viewer/browsertest": {},
 
-	"cmd/tracerag": {"trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export", "trace/symbol",
+	"cmd/tracerag": {"rank", "relevance", "trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export", "trace/symbol",
 		"calltree", "source", "prompt", "prompt/tokens", "llm", "redact", "viewer"},
 }
 

@@ -152,6 +152,7 @@ func (a *app) promptInput(question string, views ...*view) prompt.Input {
 		return views[0].text(f)
 	}
 	in.Lines = linesOf(views)
+	in.Score = a.score(question, views)
 	return in
 }
 

@@ -49,6 +49,7 @@ type view struct {
 	whole   int // nodes before pruning
 	pruned  int
 	base    string // what was pruned by, "" none
+	bases   []*trace.Trace
 	sources *source.Resolver
 	flags   []string // that chose this tree, for commands shown to the user
 }
@@ -115,6 +116,7 @@ func (a *app) loadBaselines(s *store.Store, views []*view, t *treeFlags) ([]*tra
 // look builds the tree, prunes and focuses it.
 func (v *view) look(base []*trace.Trace, t *treeFlags) error {
 	v.sources = source.New(sourceConfig(v.trace, t.sourceDir))
+	v.bases = base
 	o := calltree.Options{KeepInit: t.init, MaxNodes: t.maxNodes}
 	if t.mode == "graph" {
 		o.Mode = calltree.Graph

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"sync"
+
+	"tracerag/prompt/tokens"
+	"tracerag/rank"
+	"tracerag/relevance"
+	"tracerag/source"
+	"tracerag/trace"
+	"tracerag/trace/store"
+)
+
+const rankHelp = `
+rank lists the functions that ran, those that the question is about first, each
+with what speaks for it. No model is asked. --budget of run, ask and prompt keeps
+functions in this order. The question may be a report: its first line is its title.
+Several traces are ranked as one run, as --compare does.
+
+What is looked at: words and names of the question in names, comments and bodies,
+quoted error messages, the name of the test (go test -run, run --each), what the
+baseline does too, and, of a run that failed, what runs of the same program that
+passed did not call.`
+
+func runRank(a *app, _ context.Context, c *command, args []string) int {
+	f := a.flags(c, rankHelp)
+	limit := f.Int("limit", 20, "list this many `FUNCTIONS`; 0 for all")
+	asJSON := f.Bool("json", false, "print the list as JSON")
+	var t treeFlags
+	a.redactFlag(f)
+	a.section(f, "The call tree")
+	t.add(f)
+	t.addBaseline(f)
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	if f.NArg() == 0 {
+		return a.usage(c, "no question: put it in quotes")
+	}
+	if *limit < 0 {
+		return a.usage(c, fmt.Sprintf("--limit=%d: want a number of functions, or 0 for all", *limit))
+	}
+	s, err := a.store()
+	if err != nil {
+		return a.fail(err)
+	}
+	question, names := rankOperands(s, f.Args())
+	if question == "-" {
+		data, err := io.ReadAll(a.stdin)
+		if err != nil {
+			return a.fail(fmt.Errorf("reading the question: %w", err))
+		}
+		question = string(data)
+	}
+	views, err := a.open(s, names, &t)
+	if err != nil {
+		return a.fail(err)
+	}
+	for _, v := range views {
+		if v.tree.Size == 0 {
+			return a.fail(fmt.Errorf("trace %s: the call tree is empty: %s", v.entry.ID, emptyReason(v.trace, v)))
+		}
+	}
+	r := a.ranking(s, question, views)
+	fs := r.Functions
+	if *limit > 0 {
+		fs = fs[:min(*limit, len(fs))]
+	}
+	if *asJSON {
+		err = a.writeRankJSON(a.stdout, question, r, fs)
+	} else {
+		err = a.writeRank(a.stdout, fs)
+		if n := len(r.Functions) - len(fs); n > 0 && err == nil {
+			a.note("%s more: --limit=0 lists all", plural(n, "function", "functions"))
+		}
+	}
+	if err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}
+
+// rankOperands splits the words into the question and traces: the question is the
+// first, or behind traces, where ask and prompt have it, the last.
+func rankOperands(s *store.Store, words []string) (question string, names []string) {
+	first, last := words[0], words[len(words)-1]
+	_, notFirst := s.Find(first)
+	_, notLast := s.Find(last)
+	if notFirst == nil && notLast != nil {
+		return last, words[:len(words)-1]
+	}
+	if len(words) == 1 {
+		return first, []string{"@last"}
+	}
+	return first, words[1:]
+}
+
+// backgroundBytes is how much of the program's modules is read to tell how rare
+// words are. It is more than nearly all have, and takes about a second.
+const backgroundBytes = 32 << 20
+
+// passingRuns is how many runs that passed are looked at: as many more would
+// change nothing, and take their time to read.
+const passingRuns = 50
+
+// ranking ranks the functions of views as one run.
+func (a *app) ranking(s *store.Store, question string, views []*view) *relevance.Ranking {
+	var runs []relevance.Run
+	var e relevance.Evidence
+	packages := map[string]bool{}
+	for _, v := range views {
+		runs = append(runs, relevance.Run{Trace: v.trace, Tree: v.tree, Source: v.text})
+		e.Baselines = v.bases
+		for _, f := range v.trace.Functions {
+			packages[f.Package] = true
+		}
+	}
+	var list []string
+	for p := range packages {
+		list = append(list, p)
+	}
+	e.Others = func(yield func(string) bool) {
+		// Runs that are compared are of one program, or of two builds of it.
+		for text := range views[0].sources.Functions(list, backgroundBytes) {
+			if !yield(text) {
+				return
+			}
+		}
+	}
+	if len(views) == 1 && failed(views[0].trace) {
+		e.Passing = a.passing(s, views[0])
+	}
+	return relevance.Rank(question, runs, e)
+}
+
+// failed reports whether a run is known to have failed.
+func failed(t *trace.Trace) bool {
+	return !t.Sampled && t.Exit.Known() && (t.Exit.Code != 0 || t.Exit.Signal != "")
+}
+
+// passing yields the saved runs of a view's program that did not fail.
+func (a *app) passing(s *store.Store, v *view) iter.Seq[*trace.Trace] {
+	return func(yield func(*trace.Trace) bool) {
+		n := 0
+		for sibling, err := range s.Siblings(v.entry, v.trace) {
+			if err != nil {
+				a.note("not counted among the runs that passed: %v", err)
+				continue
+			}
+			if failed(sibling.Trace) {
+				continue
+			}
+			if n++; !yield(sibling.Trace) || n == passingRuns {
+				return
+			}
+		}
+	}
+}
+
+// score returns what a prompt's functions are kept by, worked out when it is
+// first asked for; nil if nothing is asked.
+func (a *app) score(question string, views []*view) func(trace.Function) (float64, string) {
+	if strings.TrimSpace(question) == "" {
+		return nil
+	}
+	r := sync.OnceValue(func() *relevance.Ranking {
+		s, err := a.store()
+		if err != nil { // no store, no siblings
+			s = store.Open("")
+		}
+		return a.ranking(s, question, views)
+	})
+	return func(f trace.Function) (float64, string) { return r().Score(f) }
+}
+
+// writeRank writes a line for each function, and one for what speaks for it.
+func (a *app) writeRank(w io.Writer, fs []relevance.Function) error {
+	b := bufio.NewWriter(w)
+	count := tokens.For("")
+	for i := range fs {
+		f := &fs[i]
+		size := "no source"
+		if n := sourceTokens(f.Source(), count); n > 0 {
+			size = plural(n, "token", "tokens")
+		}
+		place := f.Position
+		if place == "" {
+			place = "place unknown"
+		}
+		fmt.Fprintf(b, "%3d  %.2f  %s  %s, %s\n", i+1, f.Score, f.Name, place, size)
+		if f.Why != "" {
+			fmt.Fprintf(b, "           %s\n", a.mask(f.Why))
+		}
+	}
+	return b.Flush()
+}
+
+func sourceTokens(t source.Text, c tokens.Counter) int {
+	if t.Body == "" {
+		return 0
+	}
+	return c.Count(t.Doc + t.Body)
+}
+
+// rankJSON is what rank --json prints.
+type rankJSON struct {
+	Schema    string         `json:"schema"`
+	Question  string         `json:"question"`
+	Total     int            `json:"total"` // functions, listed or not
+	Functions []rankFunction `json:"functions"`
+}
+
+type rankFunction struct {
+	Name     string        `json:"name"`
+	Symbol   string        `json:"symbol"` // linker name
+	Position string        `json:"position,omitempty"`
+	Score    float64       `json:"score"`
+	Calls    int64         `json:"calls"`
+	Tokens   int           `json:"tokens"`
+	Reasons  []rank.Reason `json:"reasons"`
+}
+
+func (a *app) writeRankJSON(w io.Writer, question string, r *relevance.Ranking, fs []relevance.Function) error {
+	out := rankJSON{Schema: "tracerag.rank/1", Question: a.mask(question), Total: len(r.Functions), Functions: []rankFunction{}}
+	count := tokens.For("")
+	for i := range fs {
+		f := &fs[i]
+		reasons := append([]rank.Reason{}, f.Reasons...)
+		for i := range reasons {
+			reasons[i].What = a.mask(reasons[i].What)
+		}
+		out.Functions = append(out.Functions, rankFunction{
+			Name: f.Name, Symbol: f.Symbol, Position: f.Position, Score: f.Score, Calls: f.Calls,
+			Tokens: sourceTokens(f.Source(), count), Reasons: reasons,
+		})
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(out)
+}
