@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -143,6 +144,7 @@ func testSource(t *testing.T, b *browsertest.Browser) {
 			tr.Lines = map[trace.FuncID]trace.Lines{trace.FuncID(i): {First: fn.StartLine, States: "rrn.rr"}}
 		}
 	}
+	tr.Activations = readings("a.csv", "")
 	p, _ := open(t, b, f.page(tr), nil)
 	p.Wait("document.querySelector('.function h2')?.innerText === 'main.main'")
 	code := p.Text(".code")
@@ -181,7 +183,28 @@ func testSource(t *testing.T, b *browsertest.Browser) {
 	if got := p.Text(".line.idle .text"); strings.TrimSpace(got) != "return nil" {
 		t.Errorf("pale is %q, want the line that did not run", got)
 	}
+	var cells []string
+	p.Eval("[...document.querySelectorAll('.observed tr')].map(r => [...r.children].map(c => c.innerText).join(' | '))", &cells)
+	if want := []string{"# | name string | result *table", `1 | "a.csv" | &{rows: nil}`, `2 | "" | did not return`}; !slices.Equal(cells, want) {
+		t.Errorf("values %q, want %q", cells, want)
+	}
+	p.Shot("values")
 	p.Quiet()
+}
+
+// readings are observed calls of the function read, all but the last of which
+// returned.
+func readings(names ...string) []trace.Activation {
+	const read = 1 // its node: the first that main calls
+	var out []trace.Activation
+	for i, name := range names {
+		a := trace.Activation{Node: read, Args: []trace.Value{{Name: "name", Type: "string", Text: strconv.Quote(name)}}}
+		if i == 0 || i < len(names)-1 {
+			a.Returned, a.Results = true, []trace.Value{{Type: "*table", Text: "&{rows: nil}"}}
+		}
+		out = append(out, a)
+	}
+	return out
 }
 
 func testPrompt(t *testing.T, b *browsertest.Browser) {
@@ -343,11 +366,27 @@ func testTwoRuns(t *testing.T, b *browsertest.Browser) {
 	p.Click("#tab-prompt")
 	p.Wait("document.querySelector('.prompt-text').textContent.includes('Comparison')")
 	p.Quiet()
+
+	// Runs that called the same, one of them with another value.
+	one, other := f.trace(drawing), f.trace(drawing)
+	one.Activations, other.Activations = readings("a.csv"), readings("b.csv")
+	p, _ = open(t, b, f.page(one, other), nil)
+	if banner := p.Text("#banner"); !strings.Contains(banner, "1 with other values") || !strings.Contains(banner, `name: "a.csv" -> "b.csv"`) {
+		t.Errorf("the banner says %s", banner)
+	}
+	p.Click("#banner .link.mono")
+	p.Wait("document.querySelectorAll('.observed details').length === 2")
+	if got := p.Text(".row.other .sign"); got != "=" {
+		t.Errorf("a call with another value has the sign %q", got)
+	}
+	p.Quiet()
 }
 
 func testReport(t *testing.T, b *browsertest.Browser) {
 	f := newFixture(t)
-	c := f.content(f.trace(drawing))
+	tr := f.trace(drawing)
+	tr.Activations = readings("a.csv")
+	c := f.content(tr)
 	c.Draft.Question = "what draws?"
 	page, err := viewer.New(c)
 	if err != nil {
@@ -379,8 +418,9 @@ func testReport(t *testing.T, b *browsertest.Browser) {
 	p.Click(`.line[data-line="9"] .call`)
 	p.Wait("document.querySelector('.function h2').innerText === 'main.(*table).row'")
 	p.Click("#search")
-	p.Type("border")
+	p.Type("read")
 	p.Wait("document.querySelector('#found').textContent === '1 call of 1 function'")
+	p.Wait("document.querySelector('.observed td')?.innerText === '\"a.csv\"'")
 	p.Click("#tab-prompt")
 	p.Wait("document.querySelector('.prompt-text').innerText.includes('what draws?')")
 	var images, buttons int

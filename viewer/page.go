@@ -55,6 +55,7 @@ type Page struct {
 	functions []owned                // as overview.Functions has them
 	index     map[trace.Function]int // into functions
 	lines     map[owned]trace.Lines  // of functions whose lines were watched
+	observed  map[int]observed       // by node
 }
 
 // owned is a function and the run whose sources have it.
@@ -117,13 +118,17 @@ type nodes struct {
 	Change  []int   `json:"change,omitempty"`
 	Before  []int64 `json:"before,omitempty"`
 	FuncWas []int   `json:"func_was,omitempty"`
+	// Other is the first observed value that differs, by node: "width: 80 -> 72".
+	Other map[int]string `json:"other,omitempty"`
 }
 
-// Marks that a trace keeps as the kind of a root.
+// Marks that a trace keeps as the kind of a root, and that of a node whose values
+// were observed.
 const (
 	markGo       = 1 << 8
 	markInit     = 1 << 9
 	markCallback = 1 << 10
+	markObserved = 1 << 11
 )
 
 type diffFacts struct {
@@ -132,6 +137,8 @@ type diffFacts struct {
 	// where and how.
 	First int    `json:"first"`
 	Why   string `json:"why,omitempty"`
+	// FirstOther is the node of the first value that differs, -1 if none does.
+	FirstOther int `json:"first_other"`
 }
 
 // New makes a page.
@@ -145,7 +152,7 @@ func New(c Content) (*Page, error) {
 	if c.Draft.Variant == "" {
 		c.Draft.Variant = prompt.Ordered
 	}
-	p := &Page{content: c, index: map[trace.Function]int{}, lines: map[owned]trace.Lines{}}
+	p := &Page{content: c, index: map[trace.Function]int{}, lines: map[owned]trace.Lines{}, observed: map[int]observed{}}
 	o := &p.overview
 	o.Variants, o.Draft, o.Command = prompt.Variants, c.Draft, c.Command
 	var titles []string
@@ -168,6 +175,7 @@ func New(c Content) (*Page, error) {
 
 func (p *Page) addTree(t *calltree.Tree) {
 	t.Walk(func(n *calltree.Node, depth int) bool {
+		p.observe(nil, n)
 		p.overview.Nodes.add(n, depth, p.function(0, n.Func))
 		return true
 	})
@@ -181,6 +189,13 @@ func (p *Page) addDiff(d *calltree.Diff) {
 	walk = func(list []*calltree.DiffNode, depth int) {
 		for _, n := range list {
 			i, before, was := len(ns.ID), int64(0), -1
+			p.observe(n.A, n.B)
+			if n.Values != nil {
+				if ns.Other == nil {
+					ns.Other = map[int]string{}
+				}
+				ns.Other[i] = n.Values.String()
+			}
 			if n.A != nil {
 				before, was = n.A.Calls, p.function(0, n.A.Func)
 				at[n.A] = i
@@ -191,6 +206,9 @@ func (p *Page) addDiff(d *calltree.Diff) {
 			} else {
 				ns.add(n.A, depth, was)
 			}
+			if _, ok := p.observed[i]; ok {
+				ns.Marks[i] |= markObserved // in either run
+			}
 			ns.Change = append(ns.Change, int(n.Change))
 			ns.Before = append(ns.Before, before)
 			ns.FuncWas = append(ns.FuncWas, was)
@@ -198,7 +216,10 @@ func (p *Page) addDiff(d *calltree.Diff) {
 		}
 	}
 	walk(d.Roots, 0)
-	facts := &diffFacts{Summary: d.String(), First: -1}
+	facts := &diffFacts{Summary: d.String(), First: -1, FirstOther: -1}
+	if n := d.FirstValues; n != nil {
+		facts.FirstOther = at[n.Node()]
+	}
 	if f := d.FirstDivergence; f != nil {
 		facts.Why = why(f)
 		for _, n := range []*calltree.Node{f.B, f.A, f.UnderB, f.UnderA} {
@@ -253,6 +274,9 @@ func (p *Page) function(run int, fn *trace.Function) int {
 
 func (ns *nodes) add(n *calltree.Node, depth, fn int) {
 	marks := int(n.Marks)
+	if n.Values != nil {
+		marks |= markObserved
+	}
 	switch n.Root {
 	case trace.RootGoroutine:
 		marks |= markGo

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 )
 
 // DefaultReportSize is the limit of a report's data, in bytes: what a mail or an
@@ -13,26 +14,28 @@ const DefaultReportSize = 16 << 20
 
 // reported is the data of a report.
 type reported struct {
-	Overview overview     `json:"overview"`
-	Sources  map[int]text `json:"sources"` // by function
-	Prompt   account      `json:"prompt"`  // of the draft that the page began with
-	Omitted  []string     `json:"omitted,omitempty"`
+	Overview overview       `json:"overview"`
+	Sources  map[int]text   `json:"sources"` // by function
+	Values   map[int]values `json:"values"`  // by node
+	Prompt   account        `json:"prompt"`  // of the draft that the page began with
+	Omitted  []string       `json:"omitted,omitempty"`
 }
 
 // WriteReport writes the page as one file with the data in it, of at most limit
 // bytes and what the page itself takes. It returns what was left out for want of
 // room, a sentence for each kind; the report says so, too. A third of the room is
-// for the tree, whose deepest levels go first, the rest for the prompt and then
-// for sources, in the order of first calls.
+// for the tree, whose deepest levels go first, the rest for the prompt, then for
+// sources and then for observed values, in the order of first calls.
 func (p *Page) WriteReport(w io.Writer, limit int) (omitted []string, err error) {
 	pr, err := p.content.Prompt(p.overview.Draft)
 	if err != nil {
 		return nil, err
 	}
-	data := reported{Overview: p.overview, Sources: map[int]text{}, Prompt: p.account(pr)}
+	data := reported{Overview: p.overview, Sources: map[int]text{}, Values: map[int]values{}, Prompt: p.account(pr)}
 	data.Overview.Model = ""
-	if n, depth := data.Overview.cut(limit / 3); n > 0 {
-		data.Omitted = append(data.Omitted, fmt.Sprintf("of the call tree %d nodes, all that are deeper than level %d", n, depth))
+	kept, levels := data.Overview.cut(limit / 3)
+	if n := len(p.overview.Nodes.ID) - len(kept); n > 0 {
+		data.Omitted = append(data.Omitted, fmt.Sprintf("of the call tree %d nodes, all that are deeper than level %d", n, levels))
 	}
 	left := limit - size(data.Overview)
 	if n := size(data.Prompt); n > left {
@@ -56,6 +59,20 @@ func (p *Page) WriteReport(w io.Writer, limit int) (omitted []string, err error)
 	if missing > 0 {
 		data.Omitted = append(data.Omitted, fmt.Sprintf("the sources of %d of %d functions", missing, len(p.functions)))
 	}
+	missing = len(p.observed)
+	for at, i := range kept {
+		v, ok := p.values(i)
+		n := size(v) + len(`"1234567":,`)
+		if !ok || n > left {
+			continue
+		}
+		left -= n
+		data.Values[at] = v
+		missing--
+	}
+	if missing > 0 {
+		data.Omitted = append(data.Omitted, fmt.Sprintf("the observed values of %d of %d calls", missing, len(p.observed)))
+	}
 	// Marshal escapes <, > and &, so that no text of the program's ends the
 	// element that holds it, or begins another.
 	encoded, err := json.Marshal(&data)
@@ -78,62 +95,75 @@ func size(v any) int {
 }
 
 // cut takes the deepest levels away until the nodes take at most so many bytes. It
-// returns how many nodes went, and how many levels stayed.
-func (o *overview) cut(limit int) (gone, levels int) {
-	n := len(o.Nodes.ID)
-	total := size(o.Nodes)
-	if total <= limit {
-		return 0, 0
-	}
-	room := int(float64(n) * float64(limit) / float64(total))
+// returns which nodes stayed, and how many levels.
+func (o *overview) cut(limit int) (kept []int, levels int) {
 	var at []int // nodes by depth
-	for _, d := range o.Nodes.Depth {
+	for i, d := range o.Nodes.Depth {
 		for len(at) <= d {
 			at = append(at, 0)
 		}
 		at[d]++
+		kept = append(kept, i)
 	}
-	kept := 0
-	for levels < len(at) && kept+at[levels] <= room {
-		kept += at[levels]
+	total := size(o.Nodes)
+	if total <= limit {
+		return kept, len(at)
+	}
+	room := int(float64(len(kept)) * float64(limit) / float64(total))
+	for levels < len(at) && at[levels] <= room {
+		room -= at[levels]
 		levels++
 	}
 	levels = max(levels, 1) // a page without roots shows nothing at all
-	o.Nodes, o.Diff = o.Nodes.above(levels, o.Diff)
-	return n - len(o.Nodes.ID), levels
+	kept = slices.DeleteFunc(kept, func(i int) bool { return o.Nodes.Depth[i] >= levels })
+	o.Nodes = o.Nodes.only(kept)
+	if o.Diff != nil {
+		diff := *o.Diff
+		diff.First, diff.FirstOther = nearest(kept, diff.First), nearest(kept, diff.FirstOther)
+		o.Diff = &diff
+	}
+	return kept, levels
 }
 
-// above returns the nodes of the first levels, and the difference with its node
-// renumbered: where that one is gone, the nearest above it.
-func (ns *nodes) above(levels int, diff *diffFacts) (nodes, *diffFacts) {
-	var out nodes
-	first := -1
-	for i, d := range ns.Depth {
-		if d < levels {
-			if g, ok := ns.Go[i]; ok {
-				if out.Go == nil {
-					out.Go = map[int]string{}
-				}
-				out.Go[len(out.ID)] = g
-			}
-			out.ID = append(out.ID, ns.ID[i])
-			out.Func = append(out.Func, ns.Func[i])
-			out.Depth = append(out.Depth, d)
-			out.Calls = append(out.Calls, ns.Calls[i])
-			out.Marks = append(out.Marks, ns.Marks[i])
-			out.Lines = append(out.Lines, ns.Lines[i])
-			if ns.Change != nil {
-				out.Change = append(out.Change, ns.Change[i])
-				out.Before = append(out.Before, ns.Before[i])
-				out.FuncWas = append(out.FuncWas, ns.FuncWas[i])
-			}
+// nearest is where node i is among those that were kept, or the nearest before it:
+// a parent stands before its children. -1 stays -1.
+func nearest(kept []int, i int) int {
+	if i < 0 {
+		return -1
+	}
+	at, found := slices.BinarySearch(kept, i)
+	if !found {
+		at--
+	}
+	return at
+}
+
+// only returns the nodes that were kept.
+func (ns *nodes) only(kept []int) nodes {
+	out := nodes{
+		ID: pick(ns.ID, kept), Func: pick(ns.Func, kept), Depth: pick(ns.Depth, kept), Calls: pick(ns.Calls, kept),
+		Marks: pick(ns.Marks, kept), Lines: pick(ns.Lines, kept), Go: map[int]string{},
+		Change: pick(ns.Change, kept), Before: pick(ns.Before, kept), FuncWas: pick(ns.FuncWas, kept), Other: map[int]string{},
+	}
+	for at, i := range kept {
+		if s, ok := ns.Go[i]; ok {
+			out.Go[at] = s
 		}
-		if diff != nil && i == diff.First {
-			first = len(out.ID) - 1
+		if s, ok := ns.Other[i]; ok {
+			out.Other[at] = s
 		}
 	}
-	if diff == nil {
-		return out, nil
+	return out
+}
+
+// pick returns some elements of a column; one that there is not stays so.
+func pick[T any](column []T, kept []int) []T {
+	if column == nil {
+		return nil
 	}
-	return out, &diffFacts{diff.Summary, first, diff.Why}
+	out := make([]T, len(kept))
+	for at, i := range kept {
+		out[at] = column[i]
+	}
+	return out
 }

@@ -96,6 +96,7 @@ func (s *Server) routes(g *guard) http.Handler {
 	mux.HandleFunc("GET /icon.svg", serve("image/svg+xml", icon))
 	mux.HandleFunc("GET /api/overview", g.known(s.overview))
 	mux.HandleFunc("GET /api/source/{function}", g.known(s.source))
+	mux.HandleFunc("GET /api/values/{node}", g.known(s.values))
 	mux.HandleFunc("POST /api/prompt", g.known(s.prompt))
 	mux.HandleFunc("POST /api/ask", g.known(s.ask))
 	return g.protect(mux)
@@ -123,6 +124,16 @@ func (s *Server) source(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, s.page.source(i))
+}
+
+func (s *Server) values(w http.ResponseWriter, r *http.Request) {
+	i, err := strconv.Atoi(r.PathValue("node"))
+	v, ok := s.page.values(i)
+	if err != nil || !ok {
+		http.Error(w, "no values were observed there", http.StatusNotFound)
+		return
+	}
+	writeJSON(w, v)
 }
 
 func (s *Server) prompt(w http.ResponseWriter, r *http.Request) {

@@ -220,6 +220,8 @@ func TestGetChangesNothing(t *testing.T) {
 		{request{path: "/api/source/-1"}, 404},
 		{request{path: "/api/source/999999"}, 404},
 		{request{path: "/api/source/..%2f..%2fetc%2fpasswd"}, 404},
+		{request{path: "/api/values/0"}, 404}, // nothing was observed
+		{request{path: "/api/values/x"}, 404},
 		{request{path: "/assets/page.html"}, 404},
 	} {
 		if status, _, body := tt.send(t, base, token); status != tt.want {

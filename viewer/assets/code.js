@@ -2,7 +2,8 @@
 // lead to the nodes of the callees.
 
 import { el, copy, number } from "./dom.js";
-import { changeWords, changes } from "./model.js";
+import { changeWords, changes, mark } from "./model.js";
+import { values } from "./values.js";
 import { data } from "./data.js";
 
 export class Code {
@@ -30,15 +31,13 @@ export class Code {
   // function than the node's, such as that of the first run.
   async show(i, line, fn = this.#model.func[i]) {
     const turn = ++this.#shown;
-    let text;
-    try {
-      text = await this.#text(fn);
-    } catch (err) {
-      text = { note: err.message };
-    }
+    const [text, observed] = await Promise.all([
+      this.#text(fn).catch((err) => ({ note: err.message })),
+      this.#model.marks[i] & mark.observed ? data.values(i).catch(() => undefined) : undefined,
+    ]);
     if (turn !== this.#shown) return;
     const body = this.#body(i, fn, text);
-    this.#panel.replaceChildren(this.#head(i, fn, text), body);
+    this.#panel.replaceChildren(this.#head(i, fn, text), ...values(this.#model, i, observed), body);
     this.#panel.scrollTop = 0;
     if (line) {
       const at = body.querySelector(`[data-line="${line}"]`);

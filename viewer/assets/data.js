@@ -44,6 +44,7 @@ class Served {
 
   async overview() { return (await this.#fetch("overview")).json(); }
   async source(fn) { return (await this.#fetch("source/" + fn)).json(); }
+  async values(node) { return (await this.#fetch("values/" + node)).json(); }
   async prompt(draft, signal) { return (await this.#fetch("prompt", draft, signal)).json(); }
 
   // ask calls each with every event of the answer.
@@ -67,6 +68,7 @@ class Embedded {
 
   async overview() { return this.#data.overview; }
   async source(fn) { return this.#data.sources[fn] ?? { note: "left out of this report, which would be too large with it" }; }
+  async values(node) { return this.#data.values[node]; }
   async prompt() { return this.#data.prompt; }
   get omitted() { return this.#data.omitted ?? []; }
 }

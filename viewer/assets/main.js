@@ -141,7 +141,9 @@ async function start() {
   if (overview.diff) {
     const d = overview.diff;
     banner(el("strong", null, d.summary), d.why ? " · They part " + d.why + ". " : " · They are equal.",
-      d.first >= 0 ? el("button", { type: "button", class: "link", onclick: () => go(d.first) }, "Go there") : "");
+      d.first >= 0 ? el("button", { type: "button", class: "link", onclick: () => go(d.first) }, "Go there") : "",
+      d.first_other >= 0 ? " · The first other value: " : "",
+      d.first_other >= 0 ? el("button", { type: "button", class: "link mono", onclick: () => go(d.first_other) }, overview.nodes.other[d.first_other] ?? "there") : "");
     if (d.first >= 0) { tree.reveal(d.first, true); select(d.first, 0, true); }
   } else if (model.size) {
     tree.reveal(0, true);

@@ -3,7 +3,7 @@
 
 export const mark = {
   inlined: 1, recursive: 2, via: 4, floor: 8, approximate: 16, // trace.Marks
-  go: 256, init: 512, callback: 1024,
+  go: 256, init: 512, callback: 1024, observed: 2048,
 };
 
 // What became of a node from one run to the other, by calltree.Change.
@@ -19,9 +19,9 @@ export const tierWords = {
 
 export class Model {
   constructor(overview) {
-    const { id, func, depth, calls, marks, lines, go, change, before, func_was } = overview.nodes;
+    const { id, func, depth, calls, marks, lines, go, change, before, func_was, other } = overview.nodes;
     const n = (this.size = func?.length ?? 0);
-    Object.assign(this, { functions: overview.functions ?? [], sampled: overview.sampled, lines, goAt: go ?? {}, change, before, was: func_was });
+    Object.assign(this, { functions: overview.functions ?? [], sampled: overview.sampled, lines, goAt: go ?? {}, change, before, was: func_was, other: other ?? {} });
     this.id = Int32Array.from(id ?? []);
     this.func = Int32Array.from(func ?? []);
     this.depth = Int32Array.from(depth ?? []);

@@ -102,15 +102,15 @@ export class Tree {
     const cut = fn.name.indexOf(".", fn.name.lastIndexOf("/", fn.name.search(/[[(]|$/)) + 1) + 1;
     const words = m.words(i);
     const label = [fn.name, changeWords[change], m.countText(i) + (m.sampled ? " samples" : m.calls[i] === 1 ? " call" : " calls"),
-      ...words.map((w) => w[0]), tokens > 0 ? number(tokens) + " tokens" : ""].filter(Boolean).join(", ");
+      ...words.map((w) => w[0]), m.other[i] ? "other values" : "", tokens > 0 ? number(tokens) + " tokens" : ""].filter(Boolean).join(", ");
     const row = el("div", {
-      id: "n" + i, role: "treeitem", class: "row" + (change ? " " + changes[change] : "") + (m.elided(i) ? " elided" : ""), "aria-label": label,
+      id: "n" + i, role: "treeitem", class: "row" + (change ? " " + changes[change] : m.other[i] ? " other" : "") + (m.elided(i) ? " elided" : ""), "aria-label": label,
       "aria-level": m.depth[i] + 1, "aria-setsize": m.count(m.parent[i]), "aria-posinset": m.place[i],
       "aria-expanded": m.hasChildren(i) ? String(open) : undefined,
-      "aria-selected": String(i === this.#active), title: `#${m.id[i]} ${fn.package}\n${fn.name} ${fn.at ?? ""}`,
+      "aria-selected": String(i === this.#active), title: [`#${m.id[i]} ${fn.package}`, `${fn.name} ${fn.at ?? ""}`, m.other[i]].filter(Boolean).join("\n"),
     },
       el("span", { class: "twist" }, m.hasChildren(i) ? (open ? "▾" : "▸") : ""),
-      change ? el("span", { class: "sign" }, changeSigns[change]) : null,
+      change || m.other[i] ? el("span", { class: "sign" }, changeSigns[change] || "=") : null,
       el("span", { class: "name" + (this.#hits?.[i] ? " hit" : "") },
         el("span", { class: "package" }, fn.name.slice(0, cut)), el("span", { class: fn.main ? "own" : "" }, fn.name.slice(cut))),
       ...words.map(([word, meaning]) => el("span", { class: "mark is-" + word, title: meaning }, word)),
