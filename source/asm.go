@@ -41,9 +41,7 @@ func parseAsm(at place, src []byte, modTime time.Time) *file {
 			open = &decl{
 				names:   []string{name},
 				span:    span{start: begin, end: end, head: end, line: no, endLine: no, asLine: no},
-				doc:     begin,
-				docEnd:  begin,
-				docLine: no,
+				comment: comment{begin, begin, no},
 			}
 			if doc >= 0 {
 				open.doc, open.docLine = doc, docLine
@@ -90,9 +88,9 @@ func macroLine(f *file, name string, line int) (decl, bool) {
 			}
 			end := offset + len(strings.TrimRight(l, " \t\r\n"))
 			return decl{
-				names: []string{name},
-				span:  span{start: offset, end: end, head: end, line: no, endLine: no, asLine: no},
-				doc:   offset, docEnd: offset, docLine: no,
+				names:   []string{name},
+				span:    span{start: offset, end: end, head: end, line: no, endLine: no, asLine: no},
+				comment: comment{offset, offset, no},
 			}, true
 		}
 		offset += len(l)

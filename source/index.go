@@ -18,7 +18,9 @@ type file struct {
 	text    string // line ends are "\n"
 	modTime time.Time
 	pkgName string
-	decls   []decl // in source order
+	decls   []decl   // in source order
+	globals []global // in source order
+	imports []imported
 	parts   []part // in source order, so that outer parts come first
 	// linknames gives the declaration that a //go:linkname directive
 	// publishes under another name.
@@ -62,9 +64,14 @@ type decl struct {
 	span
 	names    []string // one, but for "var a, b = f()"
 	variable bool
-	doc      int // offset of the doc comment, or start
-	docEnd   int
-	docLine  int
+	comment
+}
+
+// comment is where a declaration's doc comment is.
+type comment struct {
+	doc     int // offset, or start of the declaration
+	docEnd  int
+	docLine int
 }
 
 func (d *decl) name() string { return strings.Join(d.names, ", ") }
@@ -125,8 +132,10 @@ func parseGo(at place, src []byte, modTime time.Time) *file {
 			ix.function(d)
 		case *ast.GenDecl:
 			ix.variables(d)
+			ix.globals(d)
 		}
 	}
+	f.imports = importsOf(tree)
 	return f
 }
 
@@ -214,14 +223,18 @@ func (ix *indexer) variables(d *ast.GenDecl) {
 }
 
 func (ix *indexer) add(e decl, doc *ast.CommentGroup, body ast.Node) {
-	e.doc, e.docEnd, e.docLine = e.start, e.start, e.line
-	if doc != nil {
-		if s := ix.span(doc.Pos(), doc.End(), doc.End()); s.end <= e.start {
-			e.doc, e.docEnd, e.docLine = s.start, s.end, s.line
-		}
-	}
+	e.comment = ix.comment(doc, e.span)
 	ix.file.decls = append(ix.file.decls, e)
 	ix.parts(len(ix.file.decls)-1, body)
+}
+
+func (ix *indexer) comment(doc *ast.CommentGroup, of span) comment {
+	if doc != nil {
+		if s := ix.span(doc.Pos(), doc.End(), doc.End()); s.end <= of.start {
+			return comment{s.start, s.end, s.line}
+		}
+	}
+	return comment{of.start, of.start, of.line}
 }
 
 // parts indexes what stands inside declaration number n.

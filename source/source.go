@@ -36,6 +36,9 @@ type Config struct {
 	GOROOT, GOMODCACHE string
 	// GoVersion is the release that built the binary ("go1.26.8").
 	GoVersion string
+	// GOOS and GOARCH are what the binary was built for; those of this machine
+	// where they are empty.
+	GOOS, GOARCH string
 	// Built is the binary's modification time; zero when unknown, and then
 	// no file counts as too new.
 	Built time.Time
@@ -126,6 +129,8 @@ type Resolver struct {
 	texts map[Func]Text
 	files map[string]*file   // by path; nil: cannot be read
 	dirs  map[string][]place // Go files of a directory, by its path
+
+	packages map[packageKey]globals
 }
 
 // New returns a Resolver for the binary that c describes.
@@ -136,6 +141,8 @@ func New(c Config) *Resolver {
 		texts:  make(map[Func]Text),
 		files:  make(map[string]*file),
 		dirs:   make(map[string][]place),
+
+		packages: make(map[packageKey]globals),
 	}
 }
 

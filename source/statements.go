@@ -27,7 +27,9 @@ func (t Text) Statements(omit func(first, last int) bool) []Range {
 	if err != nil {
 		return nil
 	}
-	line := func(p token.Pos) int { return fset.PositionFor(p, false).Line - strings.Count(prefix, "\n") - 1 + t.Start }
+	line := func(p token.Pos) int {
+		return fset.PositionFor(p, false).Line - strings.Count(prefix, "\n") - 1 + t.Start
+	}
 	var out []Range
 	var look func(n ast.Node) bool
 	list := func(open token.Pos, stmts []ast.Stmt) {

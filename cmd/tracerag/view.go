@@ -181,7 +181,7 @@ func baselines(s *store.Store) *store.Store { return s.Within("baselines") }
 func sourceConfig(tr *trace.Trace, roots []string) source.Config {
 	p := &tr.Program
 	c := source.Config{
-		Main: sourceModule(p.Main), MainPackage: p.MainPath, Dir: tr.Dir, GoVersion: p.GoVersion, Built: p.ModTime, Roots: roots,
+		Main: sourceModule(p.Main), MainPackage: p.MainPath, Dir: tr.Dir, GoVersion: p.GoVersion, GOOS: p.GOOS, GOARCH: p.GOARCH, Built: p.ModTime, Roots: roots,
 	}
 	for _, m := range p.Deps {
 		c.Deps = append(c.Deps, sourceModule(m))
