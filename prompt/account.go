@@ -71,11 +71,15 @@ func account(segments []segment, o Options) *Prompt {
 }
 
 func (p *Prompt) use(u use, at map[*item]int, c tokens.Counter) {
+	list := &p.Functions
+	if u.item.declaration {
+		list = &p.Types
+	}
 	i, ok := at[u.item]
 	if !ok {
-		i = len(p.Functions)
+		i = len(*list)
 		at[u.item] = i
-		p.Functions = append(p.Functions, FunctionTokens{
+		*list = append(*list, FunctionTokens{
 			Name:     u.item.name,
 			Position: u.item.position,
 			Tokens:   c.Count(u.text),
@@ -84,7 +88,7 @@ func (p *Prompt) use(u use, at map[*item]int, c tokens.Counter) {
 			Holds:    u.item.holds,
 		})
 	}
-	p.Functions[i].Times++
+	(*list)[i].Times++
 }
 
 // OverWindowError says that a prompt does not fit into its model's window.
@@ -103,7 +107,7 @@ func (p *Prompt) CheckWindow() error {
 	if p.Left >= 0 {
 		return nil
 	}
-	largest := slices.Clone(p.Functions)
+	largest := slices.Concat(p.Functions, p.Types)
 	slices.SortStableFunc(largest, func(a, b FunctionTokens) int { return b.Tokens*b.Times - a.Tokens*a.Times })
 	return &OverWindowError{p.Model, p.Window, p.Total, p.Estimated, largest[:min(len(largest), 5)]}
 }

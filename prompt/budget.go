@@ -3,21 +3,22 @@ package prompt
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"tracerag/calltree"
 	"tracerag/trace"
-	"tracerag/trace/symbol"
 )
 
 // treeShare is how much of the room for tree and sources, in per cent, the tree
 // may have while there are sources that do not fit. The tree of 100 functions
 // takes about 3,000 tokens: all of it would take from a budget of 8,000 what the
 // functions need that the question is about.
-const treeShare = 15
+const treeShare = 10
 
-// Fitted says how much of a function a prompt has that was made to fit a budget.
+// Fitted says how much of a function, or of a declaration, a prompt has that was
+// made to fit a budget.
 type Fitted struct {
 	Name     string  `json:"name"`
 	Position string  `json:"position,omitempty"`
@@ -56,23 +57,13 @@ func (e *OverBudgetError) Error() string {
 	return b.String()
 }
 
-// unit is an item that wants room, with what it costs.
-type unit struct {
-	Item
-	it    *item
-	why   string // Score
-	times int    // how often it stands in the prompt
-	forms [TierFull + 1]*item
-	exact bool // Tokens are counted, and forms there
-}
-
 // fitter makes a material fit.
 type fitter struct {
 	m      *material
 	o      Options
 	scores map[trace.Function]scored
 	units  []unit
-	tree   *unfolder // nil: the variant has no tree
+	tree   *unfolder // nil: the prompt has no tree
 	ratio  float64   // tokens a byte of source, for guesses
 }
 
@@ -105,7 +96,10 @@ func (m *material) fit(in Input, o Options) (*Prompt, error) {
 	if err := f.fitTree(share); err != nil {
 		return nil, err
 	}
-	p, err := f.fitSources()
+	p, err := f.fitSources(o.Budget)
+	if err == nil && m.named != nil {
+		p, err = f.fitBoth(p)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -225,223 +219,36 @@ func overBudget(least *Prompt, budget int) *OverBudgetError {
 	return &OverBudgetError{budget, least.Total, least.Estimated, largest[:min(len(largest), 5)]}
 }
 
-// unfolder returns one for the trees, nil if the prompt has none.
-func (f *fitter) unfolder() *unfolder {
-	if !f.hasTree() {
-		return nil
-	}
-	costs := map[*trace.Function]int{}
-	cost := func(n *calltree.Node) int {
-		c, ok := costs[n.Func]
-		if !ok {
-			// A line break with the indent is a token, and a count two or three.
-			c = 3 + len(symbol.Short(n.Func.Name))/4
-			costs[n.Func] = c
-		}
-		return c + n.ValuesLen()/3
-	}
-	return newUnfolder(f.m.runs, func(fn *trace.Function) float64 { return f.scores[*fn].score }, cost)
-}
-
-// treeTokens counts the trees as they are cut now.
-func (f *fitter) treeTokens() int {
-	n := 0
-	for i := range f.m.runs {
-		n += f.o.Counter.Count(f.m.treeText(&f.m.runs[i], f.o.treeVariant()))
-	}
-	return n
-}
-
-// treeVariant is the variant that the tree of a prompt is made for: a template
-// is given that with positions.
-func (o *Options) treeVariant() Variant {
-	if o.Template != "" {
-		return T
-	}
-	return o.Variant
-}
-
-// fitTree cuts the trees to about the share: they lose first the positions of
-// functions without a source, then nodes.
-func (f *fitter) fitTree(share int) error {
-	if f.tree == nil {
-		return nil
-	}
-	c := f.m.cut
-	for _, positions := range []bool{true, false} {
-		if c.positions = false; f.nodes() > share*nodesPerToken {
-			break
-		}
-		c.nodes, c.positions = nil, positions
-		bytes := 0
-		for i := range f.m.runs {
-			bytes += len(f.m.treeText(&f.m.runs[i], f.o.treeVariant()))
-		}
-		if bytes <= share*bytesPerToken && f.treeTokens() <= share {
-			return nil
-		}
-	}
-	// Guesses are off by a factor that is much the same for all of a tree.
-	guess, fits := share, map[*calltree.Node]bool{}
-	for range 5 {
-		c.nodes = f.tree.choose(guess)
-		n := f.treeTokens()
-		if n <= share && len(c.nodes) > len(fits) {
-			fits = c.nodes
-		}
-		if n <= share && n >= share*9/10 || n == 0 {
-			break
-		}
-		guess = guess * share / n * 97 / 100
-	}
-	c.nodes = fits
-	return nil
-}
-
-// fitSources gives the sources what the budget leaves beside the tree.
-func (f *fitter) fitSources() (*Prompt, error) {
+// fitSources gives the sources what a limit of tokens leaves beside the tree.
+func (f *fitter) fitSources(limit int) (*Prompt, error) {
 	f.m.cut.items = map[*item]*item{}
 	p, err := f.build()
 	if err != nil || len(f.units) == 0 {
 		return p, err
 	}
-	room := f.o.Budget - p.Total
+	return f.within(limit, limit-p.Total, p, func(room int) map[*item]*item { return f.choose(room) })
+}
+
+// within makes the prompt with what choose makes stand for some items, given the
+// room that the limit leaves beside the prompt p, which has none of them. What is
+// chosen may turn out to be too much when the whole is counted; then there is so
+// much less room.
+func (f *fitter) within(limit, room int, p *Prompt, choose func(room int) map[*item]*item) (*Prompt, error) {
+	before := f.m.cut.items
 	for room > 0 {
-		f.choose(room)
+		f.m.cut.items = maps.Clone(before)
+		maps.Copy(f.m.cut.items, choose(room))
 		q, err := f.build()
 		if err != nil {
 			return nil, err
 		}
-		if q.Total <= f.o.Budget {
+		if q.Total <= limit {
 			return q, nil
 		}
-		room -= q.Total - f.o.Budget
+		room -= q.Total - limit
 	}
-	f.m.cut.items = map[*item]*item{}
-	return f.build()
-}
-
-// rounds bounds how often items are chosen anew because what was chosen turned
-// out to cost more than was guessed.
-const rounds = 40
-
-// choose fills in what stands for each item, in about so many tokens.
-//
-// Counting all sources of a large trace takes seconds. So an item that nobody
-// looked at has a cost that is a fair guess, a little low; the items that are
-// chosen on such terms are counted, and all are chosen again, until only counted
-// ones are. What is left out for good was so at a price that it would hardly have
-// had in truth.
-func (f *fitter) choose(room int) {
-	f.guess()
-	items := make([]Item, len(f.units))
-	var tiers []Tier
-	for range rounds {
-		for i := range f.units {
-			items[i] = f.units[i].Item
-		}
-		tiers = Fit(items, room)
-		again := false
-		for i, t := range tiers {
-			if t > TierFolded && !f.units[i].exact {
-				f.measure(&f.units[i])
-				again = true
-			}
-		}
-		if !again {
-			break
-		}
-	}
-	shown := map[*item]*item{}
-	for i, t := range tiers {
-		if u := &f.units[i]; t > TierFolded && u.exact {
-			shown[u.it] = u.forms[t]
-		}
-	}
-	f.m.cut.items = shown
-}
-
-// sample is how many items are counted to tell how many tokens a byte is.
-const sample = 16
-
-// guess gives all units a cost that is not counted yet, from the length of
-// their text.
-func (f *fitter) guess() {
-	if f.ratio > 0 {
-		return
-	}
-	order := make([]int, len(f.units))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.units[b].Score, f.units[a].Score) })
-	count, bytes := 0, 0
-	for _, i := range order[:min(sample, len(order))] {
-		u := &f.units[i]
-		f.measure(u)
-		count += u.Tokens[TierFull] / u.times
-		bytes += len(f.o.item(u.it))
-	}
-	f.ratio = float64(count) / float64(max(bytes, 1))
-	for i := range f.units {
-		u := &f.units[i]
-		if u.exact {
-			continue
-		}
-		g := func(n int) int { return max(1, int(float64(n)*f.ratio*3/4)*u.times) }
-		full := len(u.it.text) + len(u.it.name) + len(u.it.position) + len(u.it.note)
-		u.Tokens[TierFull] = g(full)
-		if u.it.source.Signature == "" {
-			continue
-		}
-		if g(full) > longFrom*u.times {
-			f.measure(u) // what it is cut down to cannot be guessed
-			continue
-		}
-		if sign := full - len(u.it.text) + min(len(u.it.source.Doc), shortDoc) + len(u.it.source.Signature) + 30; sign < full*worth/100 {
-			u.Tokens[TierSignature] = g(sign)
-		}
-	}
-}
-
-// worth is the part of the next tier's tokens, in per cent, from which on a tier
-// is not: it would say less at nearly the same price.
-const worth = 80
-
-// longFrom is the length in tokens from which a function has the tiers between
-// its signature and its whole source.
-const longFrom = 2_000
-
-// measure counts what a unit costs at each tier.
-func (f *fitter) measure(u *unit) {
-	u.exact = true
-	u.Tokens = [TierFull + 1]int{}
-	above := 0
-	for t := TierFull; t > TierLine; t-- {
-		if (t == TierRan || t == TierWindow) && u.Tokens[TierFull]/u.times <= longFrom {
-			continue
-		}
-		form := f.m.at(u.it, t)
-		if form == nil {
-			continue
-		}
-		n := f.o.Counter.Count(f.o.item(form)) * u.times
-		if above == 0 || n < above*worth/100 {
-			u.forms[t], u.Tokens[t], above = form, n, n
-		}
-	}
-}
-
-// item is an item as the prompt will have it; a template may have it otherwise.
-func (o *Options) item(it *item) string {
-	switch {
-	case o.Template != "":
-	case o.Format == XML:
-		return xmlItem(it)
-	case o.Format == JSON:
-		return jsonItem(it) + ",\n"
-	}
-	return markdownItem(it)
+	f.m.cut.items = before
+	return p, nil
 }
 
 // report adds to a prompt what was fitted, the most relevant first.
@@ -460,31 +267,40 @@ func (f *fitter) report(p *Prompt) *Prompt {
 	}
 	for i := range f.units {
 		u := &f.units[i]
-		fit := Fitted{Holds: u.it.holds, Name: u.it.name, Position: u.it.position, Tier: TierFull, Score: u.Score, Why: u.why}
-		for t, n := range u.Tokens {
-			if n > 0 {
-				if fit.Tokens == nil {
-					fit.Tokens = map[Tier]int{}
-				}
-				fit.Tokens[Tier(t)] = n
-			}
-		}
-		if c != nil {
-			fit.Guess = !u.exact
-			switch s := c.items[u.it]; {
-			case s != nil:
-				fit.Tier, fit.Elided = s.tier, s.elided
-			case f.tree != nil && (c.nodes == nil || listed[u.it]):
-				fit.Tier = TierLine
-			default:
-				fit.Tier = TierFolded
-			}
-			if fit.Tier <= TierLine && u.it.text != "" {
-				fit.Elided = strings.Count(u.it.text, "\n") + 1
-			}
+		fit := fitted(u.it, &u.Item, c)
+		fit.Why, fit.Guess = u.why, c != nil && !u.exact
+		if fit.Tier == TierFolded && f.tree != nil && (c.nodes == nil || listed[u.it]) {
+			fit.Tier = TierLine
 		}
 		p.Fitted = append(p.Fitted, fit)
 	}
+	if f.m.named != nil {
+		decls, items := f.declarations()
+		for i, d := range decls {
+			fit := fitted(d, &items[i], c)
+			fit.Why = "named by a function"
+			p.Fitted = append(p.Fitted, fit)
+		}
+	}
 	slices.SortStableFunc(p.Fitted, func(a, b Fitted) int { return cmp.Compare(b.Score, a.Score) })
 	return p
+}
+
+// fitted says how much of an item is left by a cut.
+func fitted(it *item, costs *Item, c *cut) Fitted {
+	fit := Fitted{Holds: it.holds, Name: it.name, Position: it.position, Tier: TierFull, Score: costs.Score, Tokens: map[Tier]int{}}
+	for t, n := range costs.Tokens {
+		if n > 0 {
+			fit.Tokens[Tier(t)] = n
+		}
+	}
+	if s := c.stands(it); s != nil {
+		fit.Tier, fit.Elided = s.tier, s.elided
+		return fit
+	}
+	fit.Tier = TierFolded
+	if it.text != "" {
+		fit.Elided = strings.Count(it.text, "\n") + 1
+	}
+	return fit
 }

@@ -36,8 +36,16 @@ func (c *cut) apply(items []*item) (shown []*item, left int) {
 	return shown, left
 }
 
+// stands returns what stands for an item, nil if it is left out.
+func (c *cut) stands(it *item) *item {
+	if c == nil {
+		return it
+	}
+	return c.items[it]
+}
+
 // shows reports whether an item has a place among the sources.
-func (c *cut) shows(it *item) bool { return c == nil || c.items[it] != nil }
+func (c *cut) shows(it *item) bool { return c.stands(it) != nil }
 
 // fold is what a [calltree.View] leaves out.
 func (c *cut) fold() func(*calltree.Node) bool {
@@ -47,12 +55,16 @@ func (c *cut) fold() func(*calltree.Node) bool {
 	return func(n *calltree.Node) bool { return !c.nodes[n] }
 }
 
-// leftOut stands at the end of sources of which some are left out.
-func leftOut(n int) string {
-	if n == 1 {
+// leftOut stands at the end of sources, or of declarations, of which some are left
+// out.
+func (p *part) leftOut() string {
+	switch {
+	case p.kind == partTypes:
+		return fmt.Sprintf("[%s left out]", plural(p.left, "more declaration"))
+	case p.left == 1:
 		return "[the source of 1 more function is left out]"
 	}
-	return fmt.Sprintf("[the sources of %s more functions are left out]", thousands(n))
+	return fmt.Sprintf("[the sources of %s more functions are left out]", thousands(p.left))
 }
 
 // at returns what stands for an item at a tier, nil if there is no such thing.
@@ -61,6 +73,8 @@ func (m *material) at(it *item, t Tier) *item {
 	case t == TierFull:
 		return it
 	case it.source.Start <= 0: // which lines are left out could not be said
+		return nil
+	case it.declaration && t != TierWindow:
 		return nil
 	case t == TierRan:
 		return m.ran(it)

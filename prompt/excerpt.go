@@ -91,6 +91,9 @@ func (m *material) window(it *item) *item {
 		near = nearEntries
 	}
 	room := windowBytes
+	if it.declaration {
+		room /= 3
+	}
 	// add keeps what is not kept of a range of lines, in their order, while there
 	// is room.
 	add := func(from, to int) {

@@ -49,9 +49,9 @@ type Item struct {
 // lowerShare is the part of a budget, one in so many, that functions may have
 // whose full source did not fit. Without it they would have what is left by
 // chance, and a model would know the best functions and nothing of those that
-// they call; of a budget of 8,000 tokens it gives about twenty of them a
+// they call; of a budget of 8,000 tokens it gives about ten of them a
 // signature.
-const lowerShare = 10
+const lowerShare = 16
 
 // Fit chooses a tier for each item, so that together they cost at most the
 // budget, in tokens:
@@ -59,11 +59,15 @@ const lowerShare = 10
 //  1. If all fit at their highest tier, they have it.
 //  2. Else the items come in the order of their scores, equal ones in their own,
 //     and have the highest tier above [TierSignature] that fits into what is left of
-//     the budget less its tenth (or what all signatures cost, if that is less). One that is too large at each of them is passed
+//     the budget less a sixteenth (or what all signatures cost, if that is less). One that is too large at each of them is passed
 //     over, and smaller ones after it go on.
 //  3. In the same order those that have nothing get their [TierSignature] while it
 //     fits into what is left of all.
 //  4. In the same order each rises to the highest tier that then still fits.
+//
+// An item that has lower tiers than its whole above [TierSignature], and as a whole
+// would take more than three quarters of the budget, is not whole before step 4: it
+// would leave nothing for the rest.
 //
 // In the end no item could rise without another falling. More budget may all the
 // same take an item away: with 100 tokens a function of 100 is whole that with
@@ -105,7 +109,11 @@ func Fit(items []Item, budget int) []Tier {
 		}
 	}
 	for _, i := range order {
-		raise(i, TierWindow, TierFull, left-reserved)
+		most := TierFull
+		if it := &items[i]; it.Tokens[TierFull] > budget*3/4 && it.Tokens[TierRan]+it.Tokens[TierWindow] > 0 {
+			most = TierRan
+		}
+		raise(i, TierWindow, most, left-reserved)
 	}
 	for _, i := range order {
 		raise(i, TierSignature, TierSignature, left)

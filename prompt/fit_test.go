@@ -25,6 +25,8 @@ func TestFit(t *testing.T) {
 		"of equals the first":              {[]Item{full(1, 60), full(1, 60)}, 100, "[full folded]"},
 		"a large one gives way":            {[]Item{full(3, 101), full(2, 60), full(1, 30)}, 100, "[folded full full]"},
 		"a long one as it ran":             {[]Item{tiers(3, 10, 70, 4000), tiers(2, 10, 0, 20)}, 100, "[ran full]"},
+		"one that would leave nothing":     {[]Item{tiers(3, 10, 400, 900), tiers(2, 10, 0, 300), tiers(1, 10, 0, 300)}, 1000, "[ran full full]"},
+		"one that leaves nothing to want":  {[]Item{tiers(3, 10, 400, 900), tiers(2, 10, 0, 2000)}, 920, "[full signature]"},
 		"signatures have their share":      {[]Item{full(9, 500), full(8, 390), tiers(2, 40, 0, 120), tiers(1, 40, 0, 100)}, 1000, "[full full signature signature]"},
 		"without takers there is no share": {[]Item{full(9, 500), full(8, 495), full(1, 7)}, 1000, "[full full folded]"},
 		"what is left of it goes back":     {[]Item{full(9, 500), tiers(8, 10, 0, 480), tiers(1, 10, 0, 600)}, 1000, "[full full signature]"},

@@ -12,6 +12,9 @@ func (m *material) instructions() string {
 	if m.observed() {
 		values = instructionsValues
 	}
+	if m.named != nil {
+		sources += instructionsTypes
+	}
 	if m.cut != nil {
 		cut = instructionsCut
 	}
@@ -51,6 +54,9 @@ const instructionsSourcesOne = `- The sources stand in the order of the first ca
 `
 
 const instructionsSourcesTwo = `- Sources stand in the order of the first calls, each once, under their function's name and their place as file:first line-last line. Closures (F.func1 and the like) stand within the function that they belong to; all instances of a generic function share one source. A file of a dependency begins with a short name for the module, which "modules" lists.
+`
+
+const instructionsTypes = `- "Types" has the declarations of types, constants and package variables that the sources name.
 `
 
 // instructionsCut explains what cut.go and calltree write where something is left

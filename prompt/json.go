@@ -23,7 +23,7 @@ type jsonSection struct {
 	Only    bool   `json:"only,omitempty"`
 	Command string `json:"command,omitempty"`
 	Text    string `json:"text,omitempty"`
-	LeftOut int    `json:"left_out,omitempty"` // functions whose source is left out of sources
+	LeftOut int    `json:"left_out,omitempty"` // functions of sources, or declarations of types
 }
 
 type jsonFunction struct {
@@ -42,11 +42,11 @@ func renderJSON(parts []part) []segment {
 			comma = "\n"
 		}
 		head := marshal(jsonSection{string(p.kind), p.run, p.only, p.command, p.text, p.left})
-		if p.kind != partSources {
+		if !p.kind.lists() {
 			segs = append(segs, segment{section: p.name(), text: head + comma})
 			continue
 		}
-		segs = append(segs, segment{section: p.name(), text: strings.TrimSuffix(head, "}") + `,"functions":[` + "\n"})
+		segs = append(segs, segment{section: p.name(), text: strings.TrimSuffix(head, "}") + `,"` + p.kind.of() + `":[` + "\n"})
 		for j, it := range p.items {
 			text := jsonItem(it)
 			if j < len(p.items)-1 {

@@ -16,14 +16,14 @@ func renderMarkdown(parts []part) []segment {
 				s.text += "- " + note
 			}
 			s.text = strings.TrimRight(s.text, "\n") + "\n\n"
-		case partSources:
+		case partSources, partTypes:
 			segs = append(segs, s)
 			for _, it := range p.items {
 				text := markdownItem(it)
 				segs = append(segs, segment{s.section, text, []use{{it, text}}})
 			}
 			if p.left > 0 {
-				segs = append(segs, segment{section: s.section, text: leftOut(p.left) + "\n\n"})
+				segs = append(segs, segment{section: s.section, text: p.leftOut() + "\n\n"})
 			}
 			continue
 		default:
@@ -59,6 +59,8 @@ func markdownHead(p *part) string {
 		return h + "\n\n"
 	case partSources:
 		return "## Sources" + of(p) + "\n\n"
+	case partTypes:
+		return "## Types\n\n"
 	}
 	return ""
 }

@@ -26,10 +26,11 @@ type item struct {
 	note     string // why the text is missing, or may differ from what ran
 	path     string // file on disk
 
-	source source.Text      // its doc comment, signature and body as in text
-	holds  []trace.Function // those of the trees that it is the text of, in call order
-	tier   Tier             // how much of the source text is: TierFull but in a [cut]
-	elided int              // lines of it that are left out
+	source      source.Text      // its doc comment, signature and body as in text
+	holds       []trace.Function // those of the trees that it is the text of, in call order
+	declaration bool             // of types, constants or variables, rather than a function
+	tier        Tier             // how much of the source text is: TierFull but in a [cut]
+	elided      int              // lines of it that are left out
 }
 
 // material is an input with the sources found.
@@ -44,6 +45,9 @@ type material struct {
 	position func(*trace.Function) string
 	mask     func(string) string
 	lines    func(trace.Function) []trace.Lines
+	named    func(trace.Function, source.Text) []source.Decl
+	names    map[*item][]*item // declarations by the function that names them, as far as they were asked for
+	decls    map[declPlace]*item
 	asked    map[string]bool // the question's words, see [wordsIn]
 	warnings []string
 	cut      *cut // what is left out to fit a budget; nil: nothing
@@ -69,6 +73,9 @@ func collect(in Input) (*material, error) {
 		missing:  map[missingKey]*item{},
 		position: in.Position,
 		lines:    in.Lines,
+		named:    in.Named,
+		names:    map[*item][]*item{},
+		decls:    map[declPlace]*item{},
 	}
 	if in.Mask != nil {
 		m.mask = in.Mask.Text

@@ -34,6 +34,10 @@ type Input struct {
 	// Lines says which lines of a function ran, for each run that called it; nil,
 	// or an empty result, that nobody knows.
 	Lines func(trace.Function) []trace.Lines
+	// Named returns the declarations of types, constants and package variables that
+	// a text names, that of a function or of what is around it; the prompt then has
+	// those that its sources name, in a section of their own. Nil leaves it out.
+	Named func(trace.Function, source.Text) []source.Decl
 	// Score says how relevant a function is to the question, the higher the more,
 	// and why in some words. It decides what goes first where not all fits into
 	// [Options.Budget]. Nil goes by place in the tree and number of calls.
@@ -113,10 +117,11 @@ type FunctionTokens struct {
 type Prompt struct {
 	Text      string           `json:"text"`
 	Sections  []Section        `json:"sections"`
-	Functions []FunctionTokens `json:"functions"` // in order of first appearance
-	Total     int              `json:"total"`     // tokens of Text
-	Window    int              `json:"window"`    // tokens that the model takes
-	Left      int              `json:"left"`      // for the answer; negative: does not fit
+	Functions []FunctionTokens `json:"functions"`       // in order of first appearance
+	Types     []FunctionTokens `json:"types,omitempty"` // declarations, likewise
+	Total     int              `json:"total"`           // tokens of Text
+	Window    int              `json:"window"`          // tokens that the model takes
+	Left      int              `json:"left"`            // for the answer; negative: does not fit
 	Model     string           `json:"model,omitempty"`
 	Estimated bool             `json:"estimated"`        // the model's tokenizer is not public
 	Encoding  string           `json:"encoding"`         // how tokens were counted

@@ -15,6 +15,7 @@ const TemplateHelp = `A template is a Go text/template. It is given:
   .Question      may be empty
   .Modules       short names of modules and what they stand for, a line each
   .Left          of how many functions the source is left out to fit a budget
+  .Types         declarations that the functions name, with --types (a list like that of functions)
   .Both          of two runs, the functions that both call (a list of functions)
   .Runs          one run, or two, each with
     .Label       "A" or "B" of two runs, else empty
@@ -56,7 +57,7 @@ var (
 
 type templateData struct {
 	Instructions, Question, Modules string
-	Both                            []*templateFunction
+	Both, Types                     []*templateFunction
 	Left                            int
 	Runs                            []templateRun
 }
@@ -130,6 +131,7 @@ func (m *material) templateData() (templateData, []*templateFunction) {
 		})
 	}
 	_, d.Left = m.cut.apply(m.union())
+	d.Types = wrap(m.types([]part{{items: m.union()}}).items)
 	if len(m.runs) == 2 {
 		both, a, b := split(m.runs[0].once, m.runs[1].once)
 		d.Both, d.Runs[0].Only, d.Runs[1].Only = wrap(both), wrap(a), wrap(b)

@@ -6,6 +6,7 @@ import (
 
 	"tracerag/calltree"
 	"tracerag/trace"
+	"tracerag/trace/symbol"
 )
 
 // unfolder chooses which nodes of the call trees are listed where not all of
@@ -149,3 +150,76 @@ func (u *unfolder) pathCost(i int32, stop int) int {
 
 // hidden reports whether there is a branch that is not shown.
 func (u *unfolder) hidden(i int32) bool { return i >= 0 && !u.branches[i].shown }
+
+// unfolder returns one for the trees, nil if the prompt has none.
+func (f *fitter) unfolder() *unfolder {
+	if !f.hasTree() {
+		return nil
+	}
+	costs := map[*trace.Function]int{}
+	cost := func(n *calltree.Node) int {
+		c, ok := costs[n.Func]
+		if !ok {
+			// A line break with the indent is a token, and a count two or three.
+			c = 3 + len(symbol.Short(n.Func.Name))/4
+			costs[n.Func] = c
+		}
+		return c + n.ValuesLen()/3
+	}
+	return newUnfolder(f.m.runs, func(fn *trace.Function) float64 { return f.scores[*fn].score }, cost)
+}
+
+// treeTokens counts the trees as they are cut now.
+func (f *fitter) treeTokens() int {
+	n := 0
+	for i := range f.m.runs {
+		n += f.o.Counter.Count(f.m.treeText(&f.m.runs[i], f.o.treeVariant()))
+	}
+	return n
+}
+
+// treeVariant is the variant that the tree of a prompt is made for: a template
+// is given that with positions.
+func (o *Options) treeVariant() Variant {
+	if o.Template != "" {
+		return T
+	}
+	return o.Variant
+}
+
+// fitTree cuts the trees to about the share: they lose first the positions of
+// functions without a source, then nodes.
+func (f *fitter) fitTree(share int) error {
+	if f.tree == nil {
+		return nil
+	}
+	c := f.m.cut
+	for _, positions := range []bool{true, false} {
+		if c.positions = false; f.nodes() > share*nodesPerToken {
+			break
+		}
+		c.nodes, c.positions = nil, positions
+		bytes := 0
+		for i := range f.m.runs {
+			bytes += len(f.m.treeText(&f.m.runs[i], f.o.treeVariant()))
+		}
+		if bytes <= share*bytesPerToken && f.treeTokens() <= share {
+			return nil
+		}
+	}
+	// Guesses are off by a factor that is much the same for all of a tree.
+	guess, fits := share, map[*calltree.Node]bool{}
+	for range 5 {
+		c.nodes = f.tree.choose(guess)
+		n := f.treeTokens()
+		if n <= share && len(c.nodes) > len(fits) {
+			fits = c.nodes
+		}
+		if n <= share && n >= share*9/10 || n == 0 {
+			break
+		}
+		guess = guess * share / n * 97 / 100
+	}
+	c.nodes = fits
+	return nil
+}

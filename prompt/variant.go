@@ -44,7 +44,19 @@ const (
 	partNotes        partKind = "notes"
 	partTree         partKind = "call tree"
 	partSources      partKind = "sources"
+	partTypes        partKind = "types"
 )
+
+// lists reports whether a section is one of items.
+func (k partKind) lists() bool { return k == partSources || k == partTypes }
+
+// of says what a section of items lists.
+func (k partKind) of() string {
+	if k == partTypes {
+		return "declarations"
+	}
+	return "functions"
+}
 
 // part is a section before it has a format.
 type part struct {
@@ -53,8 +65,8 @@ type part struct {
 	only    bool   // sources that only this run has
 	command string // of a tree
 	text    string
-	items   []*item // of sources
-	left    int     // functions whose source is left out of it to fit a budget
+	items   []*item // of sources and types
+	left    int     // how many are left out of it to fit a budget
 }
 
 // name is the section's name: "sources A".
@@ -99,13 +111,16 @@ func (m *material) layout(v Variant, at Placement) []part {
 			parts = append(parts, m.one(i, v)...)
 		}
 	}
+	if v.hasSources() {
+		parts = append(parts, m.types(parts))
+	}
 	if at != First && m.question != "" {
 		parts = append(parts, question)
 	}
 	for i := range parts {
 		parts[i].items, parts[i].left = m.cut.apply(parts[i].items)
 	}
-	return slices.DeleteFunc(parts, func(p part) bool { return p.kind == partSources && len(p.items)+p.left == 0 })
+	return slices.DeleteFunc(parts, func(p part) bool { return p.kind.lists() && len(p.items)+p.left == 0 })
 }
 
 // one lays out a run by itself.

@@ -25,7 +25,7 @@ func renderXML(parts []part) []segment {
 		}
 		open += ">\n"
 		end := "</" + name + ">\n"
-		if p.kind != partSources {
+		if !p.kind.lists() {
 			segs = append(segs, segment{section: p.name(), text: open + cdata(p.text) + end})
 			continue
 		}
@@ -35,7 +35,7 @@ func renderXML(parts []part) []segment {
 			segs = append(segs, segment{p.name(), text, []use{{it, text}}})
 		}
 		if p.left > 0 {
-			end = "<left_out" + attr("functions", strconv.Itoa(p.left)) + "/>\n" + end
+			end = "<left_out" + attr(p.kind.of(), strconv.Itoa(p.left)) + "/>\n" + end
 		}
 		segs = append(segs, segment{section: p.name(), text: end})
 	}
@@ -43,7 +43,11 @@ func renderXML(parts []part) []segment {
 }
 
 func xmlItem(it *item) string {
-	open := "<function" + attr("name", it.name)
+	element := "function"
+	if it.declaration {
+		element = "declaration"
+	}
+	open := "<" + element + attr("name", it.name)
 	if it.position != "" {
 		open += attr("position", it.position)
 	}
@@ -56,7 +60,7 @@ func xmlItem(it *item) string {
 	if it.text == "" {
 		return open + "/>\n"
 	}
-	return open + ">\n" + cdata(it.text) + "</function>\n"
+	return open + ">\n" + cdata(it.text) + "</" + element + ">\n"
 }
 
 func attr(name, value string) string {

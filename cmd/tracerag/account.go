@@ -30,6 +30,15 @@ func writeAccount(w io.Writer, p *prompt.Prompt) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
+	if len(p.Types) > 0 {
+		fmt.Fprintln(tw, "\ntokens\tlines\tdeclaration\tposition")
+		for _, f := range p.Types {
+			fmt.Fprintf(tw, "%d\t%d\t%s\t%s\n", f.Tokens, f.Lines, f.Name, f.Position)
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+	}
 	if err := writeLeftOut(tw, p); err != nil {
 		return err
 	}

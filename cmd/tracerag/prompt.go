@@ -149,6 +149,8 @@ func (a *app) build(s *store.Store, names []string, question string, t *treeFlag
 		}
 	}
 	defer a.wait("making the prompt")()
-	pr, err := prompt.Build(a.promptInput(question, views...), o)
+	in := a.promptInput(question, views...)
+	in.Named = p.named(views...)
+	pr, err := prompt.Build(in, o)
 	return pr, views, err
 }

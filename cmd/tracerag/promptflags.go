@@ -22,6 +22,7 @@ type promptFlags struct {
 	model, models                 string
 	window                        int
 	budget                        string
+	types                         bool
 }
 
 func (p *promptFlags) add(f *pflag.FlagSet) {
@@ -35,6 +36,7 @@ func (p *promptFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&p.template, "template", "", "make the prompt by the Go text/template in `FILE` (tracerag prompt --template=help\nexplains them)")
 	f.StringVar(&p.models, "models", "", "context windows by model from `FILE`, before the built-in table")
 	f.StringVar(&p.budget, "budget", "", "make the prompt fit into `SIZE` tokens (8000, 8k, or 50% of the model's window): what\nis least relevant is left out, with a mark where it was")
+	f.BoolVar(&p.types, "types", false, "add the types, constants and package variables that the functions name")
 	f.IntVar(&p.window, "context-window", 0, "the model takes this many `TOKENS` (default: from the table of models)")
 }
 
@@ -137,23 +139,37 @@ func (a *app) promptInput(question string, views ...*view) prompt.Input {
 	for _, v := range views {
 		in.Runs = append(in.Runs, prompt.Run{Title: title(v.trace), Tree: v.tree, Notes: v.notes()})
 	}
-	// A function of two runs is the same function; each run's own resolver
-	// answers for the functions of its binary.
+	of := ownerOf(views)
+	in.Source = func(f trace.Function) source.Text { return of(f).text(f) }
+	in.Lines = linesOf(views)
+	in.Score = a.score(question, views)
+	return in
+}
+
+// ownerOf returns the view whose resolver answers for a function: that of the first
+// run that has it, since a function of two runs is the same function.
+func ownerOf(views []*view) func(trace.Function) *view {
 	owner := map[trace.Function]*view{}
 	for i := len(views) - 1; i >= 0; i-- {
 		for _, f := range views[i].trace.Functions {
 			owner[f] = views[i]
 		}
 	}
-	in.Source = func(f trace.Function) source.Text {
+	return func(f trace.Function) *view {
 		if v := owner[f]; v != nil {
-			return v.text(f)
+			return v
 		}
-		return views[0].text(f)
+		return views[0]
 	}
-	in.Lines = linesOf(views)
-	in.Score = a.score(question, views)
-	return in
+}
+
+// named returns what --types adds, nil without it.
+func (p *promptFlags) named(views ...*view) func(trace.Function, source.Text) []source.Decl {
+	if !p.types {
+		return nil
+	}
+	of := ownerOf(views)
+	return func(f trace.Function, t source.Text) []source.Decl { return of(f).sources.Named(t) }
 }
 
 // linesOf returns which lines of a function ran, in each of the runs that called it;

@@ -416,6 +416,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	}
 	in := a.promptInput("", v)
 	in.Mask = nil // nothing but its size is shown
+	in.Named = p.named(v)
 	counted := a.wait("counting the prompt's tokens")
 	pr, err := prompt.Build(in, o)
 	counted()

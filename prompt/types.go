@@ -1,0 +1,193 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tracerag/source"
+)
+
+// declared lists the declarations that functions name, each once, in the order in
+// which the functions do.
+//
+// Those of modules of which nothing was recorded are left out, and so is what
+// stands among the sources: the variable of a function literal.
+func (m *material) declared(functions []*item) []*item {
+	if m.named == nil {
+		return nil
+	}
+	var out []*item
+	seen := map[*item]bool{}
+	for _, it := range functions {
+		for _, d := range m.declarations(it) {
+			if !seen[d] && !slices.ContainsFunc(functions, d.within) {
+				seen[d] = true
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}
+
+// within reports whether a declaration is a part of what other shows.
+func (it *item) within(other *item) bool {
+	return it.path == other.path && other.source.Start <= it.source.Start && it.source.End <= other.source.End
+}
+
+// declarations are those that a function names.
+func (m *material) declarations(it *item) []*item {
+	list, ok := m.names[it]
+	if ok || len(it.holds) == 0 {
+		return list
+	}
+	for _, d := range m.named(it.holds[0], it.source) {
+		if mod := moduleOf(d.Display); mod != "" && m.modules.short[mod] == "" {
+			continue
+		}
+		at := declPlace{d.Path, d.Start}
+		if m.decls[at] == nil {
+			m.decls[at] = m.newDeclaration(d)
+		}
+		list = append(list, m.decls[at])
+	}
+	m.names[it] = list
+	return list
+}
+
+// declPlace tells declarations apart.
+type declPlace struct {
+	path string
+	line int
+}
+
+func (m *material) newDeclaration(d source.Decl) *item {
+	names := d.Names
+	more := ""
+	const most = 3
+	if len(names) > most {
+		names, more = names[:most], ", ..."
+	}
+	doc, body := clean(strings.TrimRight(m.mask(d.Doc), "\n")), clean(strings.TrimRight(m.mask(d.Body), "\n"))
+	it := &item{
+		name: oneLine(d.Keyword + " " + d.Package + "." + strings.Join(names, ", ") + more),
+		key:  d.Path,
+		lang: "go",
+		path: d.Path,
+		tier: TierFull,
+		text: body,
+
+		declaration: true,
+		source:      source.Text{Doc: doc, Body: body, Start: d.Start, End: d.End},
+	}
+	start := d.Start
+	if doc != "" {
+		it.text, start = doc+"\n"+body, d.DocStart
+	}
+	it.position = oneLine(fmt.Sprintf("%s:%d-%d", m.modules.file(d.Display), start, d.End))
+	return it
+}
+
+// types is the section of the declarations that the sources in the parts name. A
+// function of which the prompt has the signature only names nothing.
+func (m *material) types(parts []part) part {
+	p := part{kind: partTypes}
+	if m.named == nil {
+		return p
+	}
+	var functions []*item
+	seen := map[*item]bool{}
+	for _, p := range parts {
+		for _, it := range p.items {
+			if s := m.cut.stands(it); s != nil && s.tier >= TierWindow && !seen[it] {
+				seen[it] = true
+				functions = append(functions, it)
+			}
+		}
+	}
+	p.items = m.declared(functions)
+	return p
+}
+
+// typesShare is how much of the room, in per cent, the declarations may keep from
+// the sources.
+const typesShare = 15
+
+// fitBoth makes room for the declarations that the sources name, given the prompt
+// in which the sources have all that there was. Where the declarations do not need
+// their share, the sources have the rest of it.
+func (f *fitter) fitBoth(p *Prompt) (*Prompt, error) {
+	share := 0
+	for _, s := range p.Sections {
+		if strings.HasPrefix(s.Name, string(partSources)) {
+			share += s.Tokens * typesShare / 100
+		}
+	}
+	p, need, err := f.fitBeside(share)
+	if err != nil || need >= share {
+		return p, err
+	}
+	// More sources name more.
+	p, _, err = f.fitBeside(min(share, need*5/4))
+	return p, err
+}
+
+// fitBeside gives the sources all but a share, and the declarations that they name
+// what is then left, the share and some more. It returns what those need.
+func (f *fitter) fitBeside(share int) (p *Prompt, need int, err error) {
+	if p, err = f.fitSources(f.o.Budget - share); err != nil {
+		return nil, 0, err
+	}
+	decls, items := f.declarations()
+	for _, it := range items {
+		need += it.Tokens[TierFull]
+	}
+	p, err = f.within(f.o.Budget, f.o.Budget-p.Total, p, func(room int) map[*item]*item {
+		shown := map[*item]*item{}
+		for i, t := range Fit(items, room) {
+			switch t {
+			case TierFull:
+				shown[decls[i]] = decls[i]
+			case TierWindow:
+				shown[decls[i]] = f.m.window(decls[i])
+			}
+		}
+		return shown
+	})
+	return p, need, err
+}
+
+// longDeclaration is the length in tokens from which a declaration has a window.
+const longDeclaration = 500
+
+// declarations are those that the sources name which the prompt has now, with what
+// they cost. A declaration has the score of the best function that names it.
+func (f *fitter) declarations() ([]*item, []Item) {
+	var parts []part
+	score := map[*item]float64{}
+	for i := range f.units {
+		u := &f.units[i]
+		if s := f.m.cut.stands(u.it); s == nil || s.tier < TierWindow {
+			continue
+		}
+		parts = append(parts, part{items: []*item{u.it}})
+		for _, d := range f.m.declarations(u.it) {
+			if old, ok := score[d]; !ok || u.Score > old {
+				score[d] = u.Score
+			}
+		}
+	}
+	decls := f.m.types(parts).items
+	items := make([]Item, len(decls))
+	for i, d := range decls {
+		items[i].Score = score[d]
+		n := f.o.Counter.Count(f.o.item(d))
+		items[i].Tokens[TierFull] = n
+		if n > longDeclaration {
+			if w := f.m.window(d); w != nil {
+				items[i].Tokens[TierWindow] = f.o.Counter.Count(f.o.item(w))
+			}
+		}
+	}
+	return decls, items
+}
