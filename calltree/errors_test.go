@@ -111,12 +111,16 @@ func TestWriteErrors(t *testing.T) {
 	d := calltree.Compare(a, b)
 	all := calltree.View{MaxNodes: -1}
 	for name, err := range map[string]error{
-		"text":      a.WriteText(&full{5000}, all),
-		"json":      a.WriteJSON(&full{5000}),
-		"dot":       a.WriteDOT(&full{5000}, all),
-		"mermaid":   a.WriteMermaid(&full{5000}, all),
-		"diff":      d.WriteText(&full{5000}, all),
-		"diff json": d.WriteJSON(&full{5000}),
+		"text":       a.WriteText(&full{5000}, all),
+		"json":       a.WriteJSON(&full{5000}),
+		"dot":        a.WriteDOT(&full{5000}, all),
+		"mermaid":    a.WriteMermaid(&full{5000}, all),
+		"sequence":   a.WriteSequence(&full{5000}, all),
+		"speedscope": a.WriteSpeedscope(&full{5000}, ""),
+		"chrome":     a.WriteChrome(&full{5000}, ""),
+		"appmap":     a.WriteAppMap(&full{5000}, calltree.AppMap{}),
+		"diff":       d.WriteText(&full{5000}, all),
+		"diff json":  d.WriteJSON(&full{5000}),
 	} {
 		if !errors.Is(err, errFull) {
 			t.Errorf("%s on a full disk: %v", name, err)

@@ -190,6 +190,14 @@ func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 		err = tree.WriteDOT(&out, view)
 	case "mermaid":
 		err = tree.WriteMermaid(&out, view)
+	case "sequence":
+		err = tree.WriteSequence(&out, view)
+	case "speedscope":
+		err = tree.WriteSpeedscope(&out, "./app --csv")
+	case "chrome":
+		err = tree.WriteChrome(&out, "./app --csv")
+	case "appmap":
+		err = tree.WriteAppMap(&out, calltree.AppMap{Title: "./app --csv", GoVersion: "go1.26.0", Recorder: "probe"})
 	case "diff":
 		err = calltree.Compare(tree, build("other"), ignore...).WriteText(&out, view)
 	case "diffcontext":

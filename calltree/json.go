@@ -98,14 +98,8 @@ func jsonOf(n *Node) jsonNode {
 		Calls:   n.Calls,
 		Total:   n.Total,
 		CallsAt: n.Lines,
-		Marks:   markNames(n.Marks),
+		Marks:   allMarks(n.Marks),
 		Root:    string(n.Root),
-	}
-	if n.Marks.Has(trace.Floor) {
-		out.Marks = append(out.Marks, "floor")
-	}
-	if n.Marks.Has(trace.Approximate) {
-		out.Marks = append(out.Marks, "approximate")
 	}
 	for _, a := range n.Values {
 		out.Values = append(out.Values, jsonActivation{a.Args, a.Results, a.Returned})

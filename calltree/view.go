@@ -118,6 +118,18 @@ func markNames(m trace.Marks) []string {
 	return s
 }
 
+// allMarks returns all marks as words, those of the count among them.
+func allMarks(m trace.Marks) []string {
+	s := markNames(m)
+	if m.Has(trace.Floor) {
+		s = append(s, "floor")
+	}
+	if m.Has(trace.Approximate) {
+		s = append(s, "approximate")
+	}
+	return s
+}
+
 // position writes "table.go:12", or "" if it is not known.
 func (v *View) position(fn *trace.Function) string {
 	file := base(fn.File)

@@ -78,7 +78,7 @@ COMP_LINE='tracerag tree --format=m' COMP_POINT=24 COMP_WORDS=(tracerag tree --f
 _tracerag; printf '%s\n' "${COMPREPLY[@]}"
 COMP_LINE='tracerag tree --format=' COMP_POINT=23 COMP_WORDS=(tracerag tree --format =) COMP_CWORD=3
 _tracerag; printf '%s\n' "${COMPREPLY[@]}"`
-				want = "mermaid\ntext\njson\ndot\nmermaid\n"
+				want = "mermaid\ntext\njson\ndot\nmermaid\nsequence\n"
 			case "fish":
 				line = "tracerag completion fish | source; complete -C 'tracerag tree --format=m'"
 				want = "--format=mermaid\n"

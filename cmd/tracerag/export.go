@@ -7,23 +7,78 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
+	"tracerag/calltree"
 	"tracerag/trace/export"
+	"tracerag/trace/store"
 )
 
-func runExport(a *app, _ context.Context, c *command, args []string) int {
-	var names []string
-	var help strings.Builder
-	help.WriteString("\nexport writes a trace in another tool's format, to standard output or to a file:\n\n")
+// exportFormat is a format of one of two sorts: of the trace, with all that is in
+// it, or of the call tree as tree shows it.
+type exportFormat struct {
+	export.Format
+	tree    func(io.Writer, *view, calltree.View) error // nil: of the trace
+	drawing bool                                        // bounded, since people look at it as it is
+}
+
+// exportFormats are all formats, those of the trace first.
+func exportFormats() []exportFormat {
+	var out []exportFormat
 	for _, f := range export.Formats() {
+		out = append(out, exportFormat{Format: f})
+	}
+	whole := func(name, ext, about string, write func(io.Writer, *view, calltree.View) error) {
+		out = append(out, exportFormat{Format: export.Format{Name: name, Ext: ext, About: about}, tree: write})
+	}
+	drawing := func(name, ext, about string, write func(*calltree.Tree, io.Writer, calltree.View) error) {
+		draw := func(w io.Writer, v *view, o calltree.View) error { return write(v.tree, w, o) }
+		out = append(out, exportFormat{Format: export.Format{Name: name, Ext: ext, About: about}, tree: draw, drawing: true})
+	}
+	whole("speedscope", ".speedscope.json", "flame graphs in speedscope, one in the order of first calls",
+		func(w io.Writer, v *view, _ calltree.View) error { return v.tree.WriteSpeedscope(w, title(v.trace)) })
+	whole("chrome", ".trace.json", "trace events for Perfetto and chrome://tracing, a track for each goroutine",
+		func(w io.Writer, v *view, _ calltree.View) error { return v.tree.WriteChrome(w, title(v.trace)) })
+	whole("appmap", ".appmap.json", "calls and returns with observed values, for the viewers of AppMap",
+		func(w io.Writer, v *view, _ calltree.View) error {
+			return v.tree.WriteAppMap(w, calltree.AppMap{Title: title(v.trace), GoVersion: v.trace.Program.GoVersion, Recorder: v.trace.Recorder})
+		})
+	drawing("dot", ".dot", "the tree, drawn by Graphviz", (*calltree.Tree).WriteDOT)
+	drawing("mermaid", ".mmd", "the tree as a flowchart, drawn by Mermaid", (*calltree.Tree).WriteMermaid)
+	drawing("sequence", ".sequence.mmd", "types and packages, and who calls whom when, drawn by Mermaid", (*calltree.Tree).WriteSequence)
+	return out
+}
+
+func runExport(a *app, _ context.Context, c *command, args []string) int {
+	var help strings.Builder
+	help.WriteString("\nexport writes a trace in another tool's format, to standard output or to a file.\nAll that is in the trace:\n\n")
+	formats := exportFormats()
+	var names []string
+	for i, f := range formats {
 		names = append(names, f.Name)
-		fmt.Fprintf(&help, "  %-8s %s\n", f.Name, f.About)
+		if i > 0 && f.tree != nil && formats[i-1].tree == nil {
+			help.WriteString("\nThe call tree, as tree shows it (without package initialisation, and without what the\nbaseline did, too):\n\n")
+		}
+		fmt.Fprintf(&help, "  %-11s%s\n", f.Name, f.About)
 	}
 	f := a.flags(c, help.String())
-	name := f.String("format", names[0], "the `FORMAT`: "+listed(names, "or"))
-	a.redactFlag(f)
+	var t treeFlags
+	var name string
+	addChoice(f, &name, "format", "the `FORMAT`, one of those above", names...)
 	out := f.StringP("output", "o", "-", "write to `FILE`")
+	a.redactFlag(f)
+	before := count(f)
+	a.section(f, "Drawings: dot, mermaid, sequence")
+	depth := f.Int("depth", 0, "show this many `LEVELS` only")
+	nodes := f.Int("nodes", 0, "show this many `NODES`, the upper levels first (default 240, in a sequence\n100; -1: all)")
+	ofDrawings := subset(f, before)
+	a.section(f, "The call tree")
+	t.add(f)
+	t.addBaseline(f)
+	ofTrees := subset(f, before)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
@@ -35,9 +90,12 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	default:
 		return a.usage(c, "one trace at a time")
 	}
-	format, err := export.Find(*name)
-	if err != nil {
-		return a.usage(c, "--format: "+err.Error())
+	format := formats[slices.Index(names, name)]
+	switch flag := firstChanged(ofTrees); {
+	case flag != "" && format.tree == nil:
+		return a.usage(c, fmt.Sprintf("--%s: %s has all that is in the trace; speedscope, for one, has the tree", flag, format.Name))
+	case firstChanged(ofDrawings) != "" && !format.drawing:
+		return a.usage(c, fmt.Sprintf("--%s: %s has the whole tree, which --focus narrows", firstChanged(ofDrawings), format.Name))
 	}
 	if format.Binary && *out == "-" && terminal(a.stdout) {
 		return a.usage(c, fmt.Sprintf("%s is binary, and standard output a terminal: write it to a file with -o run%s, or pipe it", format.Name, format.Ext))
@@ -46,14 +104,40 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	tr, _, err := a.load(s, operand)
+	write, err := a.exporter(s, operand, format, &t, calltree.View{Depth: *depth, MaxNodes: *nodes})
+	if err == nil {
+		err = a.writeTo(*out, write)
+	}
 	if err != nil {
 		return a.fail(err)
 	}
-	if err := a.writeTo(*out, func(w io.Writer) error { return format.Write(w, tr) }); err != nil {
-		return a.fail(err)
-	}
 	return exitOK
+}
+
+// exporter returns what writes a trace in a format.
+func (a *app) exporter(s *store.Store, name string, format exportFormat, t *treeFlags, o calltree.View) (func(io.Writer) error, error) {
+	if format.tree == nil {
+		tr, _, err := a.load(s, name)
+		return func(w io.Writer) error { return format.Write(w, tr) }, err
+	}
+	views, err := a.open(s, []string{name}, t)
+	if err != nil {
+		return nil, err
+	}
+	v := views[0]
+	a.treeNotes(v)
+	o.Counts, o.Positions, o.File, o.Command = true, format.Name != "sequence", v.file, a.treeCommand(v)
+	return func(w io.Writer) error { return format.tree(w, v, o) }, nil
+}
+
+// firstChanged returns the name of a flag of f that was given, "" for none.
+func firstChanged(f *pflag.FlagSet) (name string) {
+	f.VisitAll(func(flag *pflag.Flag) {
+		if name == "" && flag.Changed {
+			name = flag.Name
+		}
+	})
+	return name
 }
 
 // writeTo writes to standard output or to a file, which is whole or not there.

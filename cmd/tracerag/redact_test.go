@@ -15,7 +15,6 @@ import (
 
 	"tracerag/llm/llmtest"
 	"tracerag/trace"
-	"tracerag/trace/export"
 	"tracerag/trace/store"
 )
 
@@ -103,7 +102,7 @@ func TestSecretsStayHere(t *testing.T) {
 		{"tree"}, {"tree", "--json"}, {"tree", "--format=dot"}, {"tree", "--format=mermaid"}, {"compare", "@prev", "@last"}, {"compare", "--json", "@prev", "@last"},
 		{"show"}, {"show", "--json"}, {"list"}, {"list", "--json"}, {"sizes"}, {"report"}, {"report", "@prev", "@last"},
 	}
-	for _, f := range export.Formats() {
+	for _, f := range exportFormats() {
 		looks = append(looks, []string{"export", "--format", f.Name})
 	}
 	look := func(where, text string) {

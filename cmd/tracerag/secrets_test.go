@@ -19,7 +19,6 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/llm/llmtest"
-	"tracerag/trace/export"
 )
 
 // TestKeyIsNowhere looks for the API key in everything that the commands print
@@ -50,7 +49,7 @@ func TestKeyIsNowhere(t *testing.T) {
 		s.run(0, good, "prompt", "--tokens", "Why?")
 		s.run(1, good, "compare", "@prev", "@last")
 		s.run(1, good, "compare", "--json", "@prev", "@last")
-		for _, format := range export.Formats() {
+		for _, format := range exportFormats() {
 			s.run(0, good, "export", "--format", format.Name, "-o", filepath.Join(s.dir, "export"+format.Ext))
 			s.run(0, good, "export", "--format", format.Name)
 		}

@@ -24,7 +24,7 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 	depth := f.Int("depth", 0, "show this many `LEVELS` only")
 	nodes := f.Int("nodes", 0, "show this many `NODES` only, the upper levels first")
 	var format string
-	addChoice(f, &format, "format", "the `FORMAT`: text, json, dot or mermaid", "text", "json", "dot", "mermaid")
+	addChoice(f, &format, "format", "the `FORMAT`: text, json, dot, mermaid or sequence (export has others)", "text", "json", "dot", "mermaid", "sequence")
 	json := f.Bool("json", false, "the same as --format=json")
 	ids := f.Bool("ids", false, "show the handles that --focus takes")
 	plain := f.Bool("no-positions", false, "leave out files and lines")
@@ -55,7 +55,7 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 		format = "json"
 	}
 	view := calltree.View{Depth: *depth, MaxNodes: *nodes, Counts: true, Positions: !*plain, IDs: *ids, Color: a.color(), File: v.file,
-		Command: "tracerag tree" + a.dirFlag() + " " + strings.Join(append([]string{v.entry.ID}, v.flags...), " ")}
+		Command: a.treeCommand(v)}
 	switch format {
 	case "json":
 		err = v.tree.WriteJSON(a.stdout)
@@ -63,6 +63,8 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 		err = v.tree.WriteDOT(a.stdout, view)
 	case "mermaid":
 		err = v.tree.WriteMermaid(a.stdout, view)
+	case "sequence":
+		err = v.tree.WriteSequence(a.stdout, view)
 	default:
 		a.treeNotes(v)
 		err = v.tree.WriteText(a.stdout, view)
@@ -71,6 +73,11 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	return exitOK
+}
+
+// treeCommand is the command line that shows a view's tree.
+func (a *app) treeCommand(v *view) string {
+	return "tracerag tree" + a.dirFlag() + " " + strings.Join(append([]string{v.entry.ID}, v.flags...), " ")
 }
 
 // treeNotes says on standard error what is not in the tree.

@@ -11,9 +11,7 @@
 package export
 
 import (
-	"fmt"
 	"io"
-	"strings"
 
 	"tracerag/trace"
 )
@@ -35,16 +33,4 @@ func Formats() []Format {
 		{"jsonl", ".jsonl", "everything in the trace, a JSON object a line, for jq and programs", false, JSONLines},
 		{"pprof", ".pb.gz", "the trace's own file, for go tool pprof", true, func(w io.Writer, t *trace.Trace) error { return t.Write(w) }},
 	}
-}
-
-// Find returns the format of a name.
-func Find(name string) (Format, error) {
-	var names []string
-	for _, f := range Formats() {
-		if strings.EqualFold(f.Name, name) || strings.EqualFold(f.Ext, "."+name) {
-			return f, nil
-		}
-		names = append(names, f.Name)
-	}
-	return Format{}, fmt.Errorf("no export format %q: there are %s", name, strings.Join(names, ", "))
 }

@@ -120,17 +120,6 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-func TestFind(t *testing.T) {
-	for _, name := range []string{"folded", "FOLDED", "jsonl", "pprof"} {
-		if f, err := export.Find(name); err != nil || !strings.EqualFold(f.Name, name) {
-			t.Errorf("%s: %q, %v", name, f.Name, err)
-		}
-	}
-	if _, err := export.Find("svg"); err == nil || err.Error() != `no export format "svg": there are folded, jsonl, pprof` {
-		t.Errorf("an unknown format: %v", err)
-	}
-}
-
 func TestFoldedNames(t *testing.T) {
 	tr := &trace.Trace{}
 	b := trace.NewBuilder(tr)
