@@ -127,9 +127,11 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 	}
 	switch {
 	case q.dry:
+		a.paginate()
 		return a.dryRun(conv, text, cfg, cfgErr)
 	case cfgErr != nil:
 		// The default that needs nothing: the prompt itself.
+		a.paginate()
 		if err := a.deliver(text, q.copy); err != nil {
 			return err
 		}

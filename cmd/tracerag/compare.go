@@ -156,7 +156,7 @@ func (a *app) ignoring(words []string) (ignoring, error) {
 			out.drop = append(out.drop, func(n *calltree.Node) bool { return n.Root == trace.RootGoroutine || n.Root == trace.RootCallback })
 		default:
 			if !strings.ContainsAny(w, "./") {
-				return out, fmt.Errorf("--ignore=%s: there are counts, order, goroutines, and packages such as example.com/log/...", w)
+				return out, fmt.Errorf("--ignore=%s: there are counts, order, goroutines, and patterns of packages (example.com/log/...)", w)
 			}
 			matches, err := target.MatchPackages(w, a.cwd)
 			if err != nil {

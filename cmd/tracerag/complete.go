@@ -279,7 +279,7 @@ func (c *completer) traces() {
 		age := len(list) - 1 - i
 		about, name := e.Saved.Local().Format(time.DateTime), ""
 		if age < described {
-			if tr, _, err := s.Load(e.Path); err == nil {
+			if tr, _, err := c.a.load(s, e.Path); err == nil {
 				about, name = title(tr), tr.Name
 			}
 		}

@@ -42,6 +42,7 @@ type tester struct {
 	args     []string // the program's, with which it would run all tests
 	flags    *runFlags
 	command  *gocmd.Command // that was typed; nil: the program itself was
+	timeout  time.Duration  // that each test gives itself; 0: none
 	pkg      string         // import path of what is tested
 	baseline string
 	done     func(runs []eachRun, of int) // called after each test, in order
@@ -86,7 +87,7 @@ func (t *tester) run(ctx context.Context, n int) ([]eachRun, error) {
 			err = fmt.Errorf("%s: %w", test.Name, r.err)
 		}
 		if err == nil && ctx.Err() != nil && i+1 < len(tests) {
-			err = fmt.Errorf("interrupted after %s of %d tests", plural(i+1, "test", "tests"), len(tests))
+			err = fmt.Errorf("interrupted after %s of %d", plural(i+1, "test", "tests"), len(tests))
 		}
 		if err != nil {
 			stop()
@@ -225,7 +226,13 @@ func (t *tester) record(ctx context.Context, tgt *target.Target, test gocmd.Test
 	alone.Args = append([]string{t.args[0]}, test.Args(t.args[1:])...)
 	alone.NoInput, alone.Output = true, out
 	// What interrupts us interrupts the test, which may have something to say about it.
-	if r.trace, err = t.a.recordOne(context.WithoutCancel(ctx), &alone, t.flags); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	if t.timeout > 0 { // the go command, too, waits a minute for a test to time out
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, t.timeout+time.Minute)
+		defer cancel()
+	}
+	if r.trace, err = t.a.recordOne(ctx, &alone, t.flags); err != nil {
 		return testRun{err: cannotRun{error: err}}
 	}
 	r.trace.Name, r.trace.Test = test.Name, trace.Test{Package: t.pkg, Name: test.Name}
@@ -329,19 +336,21 @@ func (a *app) nextOfEach(runs []eachRun) {
 	a.note("Next:\ntracerag tree%[1]s %[2]s\ntracerag ask%[1]s %[2]s \"your question\"", a.dirFlag(), r.Trace)
 }
 
-// watchEach shows how far the inner tracerags are, until it is stopped.
-func (a *app) watchEach(dir string) (stop func()) {
-	if a.quiet || !terminal(a.stderr) {
-		return func() {}
+// watchEach shows at a terminal how far the inner tracerags are, until it is stopped.
+// What the go command prints is to go through shown, whose lines take the place of
+// ours; the tests have no terminal anyway.
+func (a *app) watchEach(dir string) (shown *app, stop func()) {
+	done := a.wait("recording tests")
+	line := a.waiting
+	if line == nil { // there is nobody to see it
+		return a, done
 	}
-	bar := a.progress("recording tests")
-	done := make(chan struct{})
-	var ended sync.WaitGroup
-	ended.Go(func() {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
 		for {
 			select {
-			case <-done:
-				bar.close()
+			case <-end:
 				return
 			case <-time.After(progressEvery):
 			}
@@ -351,15 +360,21 @@ func (a *app) watchEach(dir string) (stop func()) {
 				n, of = n+len(r.Each), of+r.Tests
 			}
 			if of > 0 {
-				bar.set(n, of)
+				line.say(fmt.Sprintf("recording tests: %d of %d", n, of))
 			}
 		}
-	})
-	return func() { close(done); ended.Wait() }
+	}()
+	through := *a
+	through.stdout, through.stderr = lineBreaker{line, a.stdout}, lineBreaker{line, a.stderr}
+	return &through, func() {
+		close(end)
+		<-ended
+		done()
+	}
 }
 
 // progressEvery is how often the reports of the inner tracerags are read.
-const progressEvery = 200 * time.Millisecond
+const progressEvery = 500 * time.Millisecond
 
 // collectEach prints what the inner tracerags said, and what may be done next. The
 // code is that of a tracerag that failed, 0 for none.
@@ -392,7 +407,8 @@ func (a *app) runInnerEach(ctx context.Context, s *store.Store, args []string, o
 	if err != nil {
 		return err
 	}
-	t := &tester{a: a, store: s, args: args, flags: r, command: command}
+	t := &tester{a: a, store: s, args: gocmd.WithTimeout(args[1:], order.Timeout), flags: r, command: command, timeout: order.Timeout}
+	t.args = append([]string{args[0]}, t.args...)
 	t.done = func(runs []eachRun, of int) {
 		report.Each, report.Tests = runs, of
 		_ = writeJSON(path, report) // for the bar alone; the last one counts

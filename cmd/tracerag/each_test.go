@@ -79,6 +79,7 @@ func eachDir(t *testing.T) string {
 
 // TestEach: one go test, a trace for each test, and the outcome that go test has.
 func TestEach(t *testing.T) {
+	dir := eachDir(t)
 	const double, half = "example.com/m/each.Double", "example.com/m/each.Half"
 	for _, test := range []struct {
 		args   string
@@ -95,7 +96,6 @@ func TestEach(t *testing.T) {
 		{"test -run None ./each", "", "", 0},
 	} {
 		t.Run(test.args, func(t *testing.T) {
-			dir := eachDir(t)
 			got := see(t, dir, append([]string{"tracerag", "run", "--each", "--", "go"}, strings.Fields(test.args)...)...)
 			if got.code != test.code {
 				t.Errorf("exit code %d, want %d", got.code, test.code)

@@ -45,7 +45,7 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	if err != nil {
 		return 0, err
 	}
-	base, entry, err := g.load(s)
+	base, entry, err := g.load(a, s)
 	if err != nil {
 		return 0, err
 	}
@@ -64,7 +64,11 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 		t.baseline = "none" // the file may have left behind what it was pruned by
 	}
 	base = a.maskedAlone(base)
-	views := []*view{{trace: base, entry: entry}, {trace: rec.trace, entry: rec.entry}}
+	now := rec.trace
+	if !a.noRedact {
+		now = now.Masked(a.masker())
+	}
+	views := []*view{{trace: base, entry: entry}, {trace: now, entry: rec.entry}}
 	pruned, err := a.loadBaselines(s, views, t)
 	if err != nil {
 		return 0, err
@@ -119,7 +123,7 @@ func ignoreFlags(words []string) string {
 }
 
 // load loads the baseline; there need be none where --update is to make it.
-func (g *gateFlags) load(s *store.Store) (*trace.Trace, store.Entry, error) {
+func (g *gateFlags) load(a *app, s *store.Store) (*trace.Trace, store.Entry, error) {
 	if g.update && !isFile(g.baseline) {
 		return nil, store.Entry{}, fmt.Errorf("--update writes a file, and %q names none: give a path such as ./testdata/border.pb.gz", g.baseline)
 	}
@@ -131,7 +135,7 @@ func (g *gateFlags) load(s *store.Store) (*trace.Trace, store.Entry, error) {
 			return nil, store.Entry{}, fmt.Errorf("there is no baseline %s: the same command with --update makes it of a run that is right", g.baseline)
 		}
 	}
-	tr, e, err := s.Load(g.baseline)
+	tr, e, err := a.load(s, g.baseline)
 	if err != nil {
 		return nil, e, fmt.Errorf("--gate: %w", err)
 	}
@@ -189,12 +193,13 @@ func (a *app) noteSetting(base, now *trace.Trace) {
 	}
 }
 
-// writeBaseline writes what of a trace is the same everywhere.
+// writeBaseline writes what of a trace is the same everywhere. It is for many to read:
+// secrets on the command line are masked.
 func (a *app) writeBaseline(path string, tr *trace.Trace) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if err := replaceFile(path, tr.Portable().Write); err != nil {
+	if err := replaceFile(path, a.maskedAlone(tr.Portable()).Write); err != nil {
 		return fmt.Errorf("the baseline was not written: %w", err)
 	}
 	a.note("%s is the baseline now: %s of %s (%s)", path, plural(int(tr.Calls()), "call", "calls"), plural(len(tr.Functions), "function", "functions"), tr.Exit)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -41,6 +42,8 @@ type goOrder struct {
 	Test    bool     `json:"test"`    // it is go test
 	Package bool     `json:"package"` // it is a package, and no go command was typed
 	Each    int      `json:"each"`    // record each test by itself, so many at a time; 0: all in one run
+
+	Timeout time.Duration `json:"timeout"` // of each; 0: none
 }
 
 // goReport is what an inner tracerag tells the outer one.
@@ -118,6 +121,12 @@ func (a *app) recordGo(ctx context.Context, s *store.Store, g *gocmd.Command, ty
 	if g.Package {
 		order.Program = typed[:len(typed)-len(g.Args)+len(order.Program)]
 	}
+	goflags := g.Goflags(ctx, a.cwd)
+	if r.each > 0 {
+		if g, order.Timeout, err = g.Unlimited(goflags); err != nil {
+			return exitRunFailed, nil, err
+		}
+	}
 	if err := writeJSON(filepath.Join(dir, goOrderFile), order); err != nil {
 		return exitRunFailed, nil, err
 	}
@@ -125,18 +134,18 @@ func (a *app) recordGo(ctx context.Context, s *store.Store, g *gocmd.Command, ty
 	if err != nil {
 		return exitRunFailed, nil, err
 	}
-	args, err := g.Rewrite([]string{exe, "run", "--inner", dir}, r.include, g.Goflags(ctx, a.cwd))
+	args, err := g.Rewrite([]string{exe, "run", "--inner", dir}, r.include, goflags)
 	if err != nil {
 		return exitRunFailed, nil, err
 	}
 	if terminal(a.stderr) {
 		a.note("building %s without inlining", g.Subject())
 	}
-	stop := func() {}
+	shown, stop := a, func() {}
 	if r.each > 0 {
-		stop = a.watchEach(dir)
+		shown, stop = a.watchEach(dir)
 	}
-	code, err := a.runGoCommand(ctx, args, dir)
+	code, err := shown.runGoCommand(ctx, args, dir)
 	stop()
 	if err != nil {
 		return exitRunFailed, nil, err

@@ -12,6 +12,7 @@ import (
 type waiting struct {
 	w     io.Writer
 	mu    sync.Mutex
+	what  string
 	shown bool
 }
 
@@ -23,7 +24,7 @@ func (a *app) wait(what string) (done func()) {
 	if a.quiet || !terminal(a.stderr) || a.getenv("TERM") == "dumb" || a.waiting != nil {
 		return func() {}
 	}
-	line := &waiting{w: a.stderr}
+	line := &waiting{w: a.stderr, what: what}
 	a.waiting = line
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -35,7 +36,7 @@ func (a *app) wait(what string) (done func()) {
 				line.clear()
 				return
 			case <-time.After(waitBefore):
-				line.show(fmt.Sprintf("tracerag: %s ... %s", what, time.Since(start).Round(time.Second)))
+				line.show(time.Since(start))
 			}
 		}
 	}()
@@ -46,11 +47,18 @@ func (a *app) wait(what string) (done func()) {
 	})
 }
 
-func (l *waiting) show(text string) {
+func (l *waiting) show(since time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Fprintf(l.w, "\r%s\x1b[K", text)
+	fmt.Fprintf(l.w, "\rtracerag: %s ... %s\x1b[K", l.what, since.Round(time.Second))
 	l.shown = true
+}
+
+// say changes what is waited for.
+func (l *waiting) say(what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.what = what
 }
 
 // clear takes the line away, if there is one. It may be called with none.
@@ -74,5 +82,16 @@ type onFirstWrite struct {
 
 func (w onFirstWrite) Write(p []byte) (int, error) {
 	w.began()
+	return w.Writer.Write(p)
+}
+
+// lineBreaker is a writer whose text takes the place of the line.
+type lineBreaker struct {
+	line *waiting
+	io.Writer
+}
+
+func (w lineBreaker) Write(p []byte) (int, error) {
+	w.line.clear()
 	return w.Writer.Write(p)
 }

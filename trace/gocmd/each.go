@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -82,6 +83,12 @@ func (t Test) Args(args []string) []string {
 	return append(t.flags("-test."), rest...)
 }
 
+// WithTimeout returns the arguments of a test program with another limit of time.
+func WithTimeout(args []string, limit time.Duration) []string {
+	rest, _ := takeTestFlags(args, "timeout")
+	return append([]string{"-test.timeout=" + limit.String()}, rest...)
+}
+
 func (t Test) flags(prefix string) []string {
 	if t.run == "" {
 		return []string{prefix + "run=^$"}
@@ -105,6 +112,35 @@ func (c *Command) Only(t Test) []string {
 		}
 	}
 	return append(out, c.Args[next:]...)
+}
+
+// Unlimited returns c without a limit of time of its own, and the limit that it has. The
+// go command ends a test program a minute after its -timeout, and one run for each
+// test may take longer than that: the limit is then to be that of each. GOFLAGS has
+// the value goflags (see [Command.Goflags]); 0 is no limit.
+func (c *Command) Unlimited(goflags string) (*Command, time.Duration, error) {
+	text := "10m" // go help testflag
+	words, _ := splitQuoted(goflags)
+	for i := range words {
+		if f, kind := parseFlag(words, i, testFlags); kind == known && f.name == "timeout" {
+			text = f.value
+		}
+	}
+	out := append(slices.Clone(c.Args[:c.start]), "-timeout=0")
+	next := c.start
+	for _, f := range c.flags {
+		if strings.TrimPrefix(f.name, "test.") == "timeout" {
+			text = f.value
+			out = append(out, c.Args[next:f.at]...)
+			next = f.at + f.words
+		}
+	}
+	limit, err := time.ParseDuration(text)
+	if err != nil {
+		return nil, 0, fmt.Errorf("go test -timeout=%s: a time with a unit is needed, such as 90s or 10m", text)
+	}
+	unlimited, err := Parse(append(out, c.Args[next:]...))
+	return unlimited, limit, err
 }
 
 // Each reports why the tests of c cannot be run each by itself, if so.

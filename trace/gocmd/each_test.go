@@ -143,6 +143,28 @@ func TestOnly(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
+		"go test ./a":                          "go test -timeout=0 ./a 10m0s",
+		"go test -timeout 90s ./a -timeout=2h": "go test -timeout=0 ./a 2h0m0s",
+		"go test ./a -test.timeout=0":          "go test -timeout=0 ./a 0s",
+		"go test ./a -args -timeout=5s":        "go test -timeout=0 ./a -args -timeout=5s 20m0s",
+	} {
+		c, err := Parse(strings.Fields(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		goflags := ""
+		if strings.Contains(in, "-args") {
+			goflags = "-v -timeout=20m"
+		}
+		u, limit, err := c.Unlimited(goflags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(u.Args, " ") + " " + limit.String(); got != want {
+			t.Errorf("%s\n is %s\nwant %s", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{
 		"go run .":                          "go run has no tests",
 		"go test -list . ./pkg":             "leave -list out",
 		"go test ./pkg -coverprofile=c.out": "go test -coverprofile is for a run of all tests",
