@@ -363,6 +363,14 @@ func testTwoRuns(t *testing.T, b *browsertest.Browser) {
 	if banner := p.Text("#banner"); at != "main.(*table).row" && at != "main.read" || !strings.Contains(banner, "1 added, 1 removed, 1 with another count") {
 		t.Errorf("at %s, the banner says %s", at, banner)
 	}
+	for _, want := range []string{"main.spin", "main.read", "main.(*table).row"} {
+		p.Eval("[...document.querySelectorAll('.steps button')].find(b => b.textContent === 'Next difference').click()", nil)
+		p.Wait(fmt.Sprintf("%s?.querySelector('.name').textContent === %q", active, want))
+	}
+	p.Click("#only")
+	p.Wait("document.querySelectorAll('.row').length === 4")
+	p.Click("#only")
+	p.Wait("document.querySelectorAll('.row').length === 8")
 	p.Click("#tab-prompt")
 	p.Wait("document.querySelector('.prompt-text').textContent.includes('Comparison')")
 	p.Quiet()

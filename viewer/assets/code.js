@@ -59,7 +59,7 @@ export class Code {
       el("h2", null, f.name),
       el("p", { class: "place" },
         place ? el("button", { type: "button", class: "link mono", title: "Copy the position", onclick: (e) => copy(e.currentTarget, place) }, place) : null,
-        el("span", null, m.sampled ? number(m.calls[i]) + " samples here" : m.countText(i) + (m.calls[i] === 1 && !m.change ? " call here" : " calls here")),
+        el("span", null, m.sampled ? number(m.calls[i]) + " samples here" : m.countText(i) + (m.countText(i) === "1" ? " call here" : " calls here")),
         change ? el("span", { class: "badge " + changes[change] }, changeWords[change]) : null,
         ...m.words(i).map(([word, meaning]) => el("span", { class: "mark is-" + word, title: meaning }, word)),
         m.was && m.was[i] >= 0 && m.was[i] !== m.func[i] ? el("span", null,

@@ -37,12 +37,11 @@ for (const t of tabs) {
 }
 
 // Colours: as the system has them, or light, or dark.
-const themes = [["", "◐", "as the system has them"], ["light", "☼", "light"], ["dark", "☾", "dark"]];
+const themes = [["", "as the system has them"], ["light", "light"], ["dark", "dark"]];
 function theme(name) {
-  const [value, sign, words] = themes.find((t) => t[0] === name) ?? themes[0];
+  const [value, words] = themes.find((t) => t[0] === name) ?? themes[0];
   document.documentElement.dataset.theme = value;
   const button = byID("theme");
-  button.textContent = sign;
   button.title = "Colours: " + words;
   button.setAttribute("aria-label", "Colours: " + words);
   graph?.draw();
@@ -86,6 +85,13 @@ function banner(...what) {
   byID("banner").hidden = !what.length;
 }
 
+// differences are the controls that lead through what differs.
+function differences(model, tree) {
+  const step = (label, by) => el("button", { type: "button", class: "quiet", onclick: () => tree.next(by, model.differs) }, label);
+  return el("span", { class: "steps" }, step("Previous difference", -1), step("Next difference", 1),
+    el("label", null, el("input", { type: "checkbox", id: "only", onchange: (e) => tree.differences(e.target.checked) }), " only differences"));
+}
+
 function runs(overview) {
   return overview.runs.map((r, k) => el("section", null,
     el("h2", null, overview.runs.length > 1 ? `Run ${"AB"[k]}: ${r.title}` : r.title),
@@ -123,7 +129,10 @@ async function start() {
     (account) => { model.setPrompt(account); tree.draw(); graph.draw(); });
 
   const search = byID("search"), found = byID("found");
-  search.addEventListener("input", () => (found.textContent = tree.search(search.value)));
+  search.addEventListener("input", () => {
+    found.textContent = tree.search(search.value);
+    if (byID("only")) byID("only").checked = false;
+  });
   search.addEventListener("keydown", (e) => {
     if (e.key === "Enter") tree.next(e.shiftKey ? -1 : 1);
     else if (e.key === "Escape") { search.value = ""; found.textContent = tree.search(""); byID("tree").focus(); }
@@ -142,6 +151,7 @@ async function start() {
     const d = overview.diff;
     banner(el("strong", null, d.summary), d.why ? " · They part " + d.why + ". " : " · They are equal.",
       d.first >= 0 ? el("button", { type: "button", class: "link", onclick: () => go(d.first) }, "Go there") : "",
+      model.differs.includes(1) ? differences(model, tree) : "",
       d.first_other >= 0 ? " · The first other value: " : "",
       d.first_other >= 0 ? el("button", { type: "button", class: "link mono", onclick: () => go(d.first_other) }, overview.nodes.other[d.first_other] ?? "there") : "");
     if (d.first >= 0) { tree.reveal(d.first, true); select(d.first, 0, true); }

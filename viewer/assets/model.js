@@ -39,6 +39,11 @@ export class Model {
       path.push(i);
     }
     for (const i of path) this.end[i] = n;
+    // Where two runs differ, but for what lies below a call that only one of them made.
+    this.differs = change && Uint8Array.from(change, (c, i) => {
+      const up = this.parent[i];
+      return (c !== 0 || this.other[i] !== undefined) && !(up >= 0 && c === change[up] && ["added", "removed"].includes(changes[c]));
+    });
     this.tokens = null; // by node, here and below
     this.tiers = null; // by function: how its source stands in the prompt
     this.weights = this.#sum((i) => Math.max(this.calls[i], this.before?.[i] ?? 0));

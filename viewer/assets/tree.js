@@ -166,8 +166,21 @@ export class Tree {
   search(text) {
     if (!text.trim()) { this.#clear(); return ""; }
     const m = this.#model, functions = m.find(text);
+    const nodes = this.#narrow(Uint8Array.from(m.func, (f, i) => functions.has(f) || functions.has(m.was?.[i])));
+    return nodes ? plural(nodes, "call") + " of " + plural(functions.size, "function") : "nothing found";
+  }
+
+  // differences shows what differs between two runs, or everything again.
+  differences(only) {
+    if (!only) return this.#clear();
+    this.#narrow(this.#model.differs);
+  }
+
+  // narrow shows the hits, closed, and the way to them. It returns their number.
+  #narrow(hits) {
+    const m = this.#model;
     this.#before ??= this.#open.slice();
-    this.#hits = Uint8Array.from(m.func, (f, i) => functions.has(f) || functions.has(m.was?.[i]));
+    this.#hits = hits;
     const above = this.#open.fill(0); // is there a hit below?
     let nodes = 0, first = -1;
     for (let i = m.size - 1; i >= 0; i--) {
@@ -186,16 +199,17 @@ export class Tree {
       this.#draw();
       this.#select(first, true);
     }
-    return nodes ? plural(nodes, "call") + " of " + plural(functions.size, "function") : "nothing found";
+    return nodes;
   }
 
-  // next goes to the next node that was found, or with -1 to the one before.
-  next(step) {
-    if (!this.#hits) return;
+  // next goes to the next hit, or with -1 to the one before: to what was found, or
+  // given it to another set of nodes.
+  next(step, hits = this.#hits) {
+    if (!hits) return;
     const n = this.#model.size;
     for (let k = 1, i = this.#active; k <= n; k++) {
       i = (i + step + n) % n;
-      if (this.#hits[i]) return this.reveal(i);
+      if (hits[i]) return this.reveal(i);
     }
   }
 
