@@ -364,7 +364,7 @@ func testTwoRuns(t *testing.T, b *browsertest.Browser) {
 		t.Errorf("at %s, the banner says %s", at, banner)
 	}
 	for _, want := range []string{"main.spin", "main.read", "main.(*table).row"} {
-		p.Eval("[...document.querySelectorAll('.steps button')].find(b => b.textContent === 'Next difference').click()", nil)
+		p.Eval("[...document.querySelectorAll('.steps button')].find(b => b.textContent === 'Next').click()", nil)
 		p.Wait(fmt.Sprintf("%s?.querySelector('.name').textContent === %q", active, want))
 	}
 	p.Click("#only")

@@ -87,8 +87,8 @@ function banner(...what) {
 
 // differences are the controls that lead through what differs.
 function differences(model, tree) {
-  const step = (label, by) => el("button", { type: "button", class: "quiet", onclick: () => tree.next(by, model.differs) }, label);
-  return el("span", { class: "steps" }, step("Previous difference", -1), step("Next difference", 1),
+  const step = (label, by) => el("button", { type: "button", class: "quiet", "aria-label": label + " difference", onclick: () => tree.next(by, model.differs) }, label);
+  return el("span", { class: "steps" }, step("Previous", -1), step("Next", 1),
     el("label", null, el("input", { type: "checkbox", id: "only", onchange: (e) => tree.differences(e.target.checked) }), " only differences"));
 }
 
@@ -149,11 +149,11 @@ async function start() {
   show(narrow.matches ? "tree" : "source");
   if (overview.diff) {
     const d = overview.diff;
-    banner(el("strong", null, d.summary), d.why ? " · They part " + d.why + ". " : " · They are equal.",
+    banner(el("span", { class: "words" }, el("strong", null, d.summary), d.why ? " · They part " + d.why + ". " : " · They are equal.",
       d.first >= 0 ? el("button", { type: "button", class: "link", onclick: () => go(d.first) }, "Go there") : "",
-      model.differs.includes(1) ? differences(model, tree) : "",
       d.first_other >= 0 ? " · The first other value: " : "",
-      d.first_other >= 0 ? el("button", { type: "button", class: "link mono", onclick: () => go(d.first_other) }, overview.nodes.other[d.first_other] ?? "there") : "");
+      d.first_other >= 0 ? el("button", { type: "button", class: "link mono", onclick: () => go(d.first_other) }, overview.nodes.other[d.first_other] ?? "there") : ""),
+      model.differs.includes(1) ? differences(model, tree) : "");
     if (d.first >= 0) { tree.reveal(d.first, true); select(d.first, 0, true); }
   } else if (model.size) {
     tree.reveal(0, true);
