@@ -268,7 +268,7 @@ func (f *fitter) report(p *Prompt) *Prompt {
 	for i := range f.units {
 		u := &f.units[i]
 		fit := fitted(u.it, &u.Item, c)
-		fit.Why, fit.Guess = u.why, c != nil && !u.exact
+		fit.Why, fit.Guess = f.m.mask(u.why), c != nil && !u.exact
 		if fit.Tier == TierFolded && f.tree != nil && (c.nodes == nil || listed[u.it]) {
 			fit.Tier = TierLine
 		}

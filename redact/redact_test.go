@@ -3,10 +3,11 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/json"
+	"go/build"
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
+
 	"slices"
 	"strings"
 	"testing"
@@ -186,7 +187,7 @@ func FuzzText(f *testing.F) {
 // BenchmarkText masks 400 kB of Go, a prompt of some 100,000 tokens.
 func BenchmarkText(b *testing.B) {
 	var text strings.Builder
-	files, err := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", "net", "http", "*.go"))
+	files, err := filepath.Glob(filepath.Join(build.Default.GOROOT, "src", "net", "http", "*.go"))
 	if err != nil || len(files) == 0 {
 		b.Skip("the sources of the standard library are not here")
 	}

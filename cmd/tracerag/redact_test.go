@@ -184,3 +184,23 @@ func TestSecretsStayHere(t *testing.T) {
 		t.Errorf("one secret of two traces has two placeholders:\n%s", masked)
 	}
 }
+
+// TestCommandsThatShowATraceHaveNoRedact: what shows a call tree or takes a trace
+// masks, and so has the way out.
+func TestCommandsThatShowATraceHaveNoRedact(t *testing.T) {
+	without := map[string]bool{"rm": true, "import": true} // they show nothing of it
+	for _, c := range commands {
+		var help bytes.Buffer
+		a, err := newApp(strings.NewReader(""), &help, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code := c.run(a, t.Context(), c, []string{"--help"}); code != exitOK {
+			t.Fatalf("%s --help: exit code %d", c.name, code)
+		}
+		shows := strings.Contains(help.String(), "\n      --focus FUNC") || strings.Contains(c.args, "TRACE") && !without[c.name]
+		if has := strings.Contains(help.String(), "--no-redact"); shows && !has {
+			t.Errorf("%s shows traces and has no --no-redact: add a.redactFlag, and load them by a.load or a.open", c.name)
+		}
+	}
+}
