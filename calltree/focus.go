@@ -8,9 +8,9 @@ import (
 	"tracerag/trace/symbol"
 )
 
-// Focus returns the part of t that concerns the functions that match pattern:
-// each of their nodes with all that is below it, and the way to it from the
-// root. IDs and totals are those of t, which is left alone.
+// Focus returns the part of t that concerns the functions that match any of the
+// patterns: each of their nodes with all that is below it, and the way to it
+// from the root. IDs and totals are those of t, which is left alone.
 //
 // A pattern is, and the first reading that finds anything is taken:
 //
@@ -25,16 +25,20 @@ import (
 //
 // Type arguments may be left out. A plain part of a name matches nothing: it
 // would hide a mistyped name, which the suggestions of [*NotFoundError] mend.
-func (t *Tree) Focus(pattern string) (*Tree, error) {
-	match, err := t.matcher(pattern)
-	if err != nil {
-		return nil, err
-	}
+func (t *Tree) Focus(patterns ...string) (*Tree, error) {
 	f := flatten(t)
 	keep := make([]bool, len(f.nodes))
-	for i, n := range f.nodes {
-		p := f.parent[i]
-		keep[i] = match(n) || p >= 0 && keep[p]
+	for _, pattern := range patterns {
+		match, err := t.matcher(pattern)
+		if err != nil {
+			return nil, err
+		}
+		for i, n := range f.nodes {
+			keep[i] = keep[i] || match(n)
+		}
+	}
+	for i, p := range f.parent {
+		keep[i] = keep[i] || p >= 0 && keep[p]
 	}
 	for i := len(f.nodes) - 1; i >= 0; i-- {
 		if p := f.parent[i]; p >= 0 && keep[i] {
@@ -42,6 +46,25 @@ func (t *Tree) Focus(pattern string) (*Tree, error) {
 		}
 	}
 	return t.copyOf(f, keep), nil
+}
+
+// Functions returns the linker names of the functions of t that match pattern, as
+// [Tree.Focus] reads it, in call order.
+func (t *Tree) Functions(pattern string) ([]string, error) {
+	match, err := t.matcher(pattern)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	seen := map[string]bool{}
+	t.Walk(func(n *Node, _ int) bool {
+		if name := n.Func.Name; match(n) && !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+		return true
+	})
+	return names, nil
 }
 
 // Without returns t less the nodes that drop returns true for, with all that is

@@ -86,7 +86,7 @@ func split(text string) (comment string, sections []section) {
 //	prune           by the baseline; prints how many nodes went, in text
 //	other           the tree of the other trace instead
 //	merge           both as one
-//	focus=PATTERN   narrow; prints the error if there is one
+//	focus=PATTERN   narrow, to several that + joins; prints the error if there is one
 //	depth=N max=N   what to show
 //	fold=FUNC,...   without the subtrees of these, which marks stand for
 //	bare            without counts and positions
@@ -176,7 +176,7 @@ func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 	}
 	if focus != "" {
 		var err error
-		if tree, err = tree.Focus(focus); err != nil {
+		if tree, err = tree.Focus(strings.Split(focus, "+")...); err != nil {
 			return err.Error() + "\n"
 		}
 	}

@@ -1,6 +1,7 @@
 package calltree
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,7 +12,8 @@ import (
 // Bounds of what a line of text shows of the values that were observed, in
 // characters: a line of a tree is read at a glance, and a prompt has thousands.
 const (
-	maxArgs    = 160 // of the arguments or the results of one call
+	maxArgs    = 240 // of the arguments or the results of one call, about, without their names
+	minText    = 12  // to which a value is not cut
 	maxObserve = 320 // after which no further call is begun
 )
 
@@ -49,7 +51,7 @@ func (n *Node) values() string {
 		b.WriteString(brief)
 	}
 	switch s := b.String(); {
-	case s == "()":
+	case s == "()", s == "() did not return" && n.Root == trace.RootMain: // most programs end so
 		return ""
 	case s != "" && n.Calls > int64(len(n.Values)):
 		return s + "; ..."
@@ -81,26 +83,40 @@ func activation(a *trace.Activation, full bool) string {
 }
 
 func valueList(list []trace.Value, full bool) string {
-	var b strings.Builder
+	texts := make([]string, len(list))
 	for i := range list {
-		v := &list[i]
-		if i > 0 {
-			b.WriteString(", ")
+		texts[i] = textOf(&list[i])
+	}
+	shorten(texts, maxArgs)
+	for i := range list {
+		if name := strings.TrimSpace(list[i].Name + " " + list[i].Type); full && name != "" {
+			texts[i] = printable(name) + " = " + texts[i]
 		}
-		if i > 0 && utf8.RuneCountInString(b.String()) > maxArgs {
-			b.WriteString("...")
+	}
+	return strings.Join(texts, ", ")
+}
+
+// shorten cuts the longest of texts until all together have about room characters.
+func shorten(texts []string, room int) {
+	sizes := make([]int, len(texts))
+	for i, s := range texts {
+		sizes[i] = utf8.RuneCountInString(s)
+	}
+	slices.Sort(sizes)
+	most := 0 // that a text may have
+	for i, n := range sizes {
+		if most = room / (len(sizes) - i); n > most {
 			break
 		}
-		if full {
-			name := strings.TrimSpace(v.Name + " " + v.Type)
-			if name != "" {
-				b.WriteString(name)
-				b.WriteString(" = ")
-			}
-		}
-		b.WriteString(textOf(v))
+		room -= n
+		most = n
 	}
-	return b.String()
+	for i, s := range texts {
+		runes := []rune(s)
+		if len(runes) > max(most, minText) {
+			texts[i] = string(runes[:max(most, minText)]) + "..."
+		}
+	}
 }
 
 // textOf is a value's text, "?" if it could not be read.
@@ -196,8 +212,12 @@ func parting(a, b string) (string, string) {
 			before = "..."
 		}
 		s = strings.ToValidUTF8(s[from:], "")
-		if len(s) > same-from+maxParting {
-			s, after = strings.ToValidUTF8(s[:same-from+maxParting], ""), "..."
+		end := len(s)
+		if i := strings.Index(s[min(same-from, end):], ", "); i >= 0 {
+			end = same - from + i
+		}
+		if end = min(end, same-from+maxParting); end < len(s) {
+			s, after = strings.ToValidUTF8(s[:end], ""), "..."
 		}
 		return before + s + after
 	}

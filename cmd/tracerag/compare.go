@@ -16,6 +16,8 @@ const compareHelp = `
 compare sets the call trees of two runs side by side: which calls were added,
 removed, moved, or made another number of times, and where the runs first part.
 Times, addresses, lines and ids never count.
+Arguments and results that were observed in both runs (run --values) are compared
+call by call: the first that differs is told, but counts only with --values.
 
   tracerag compare @prev @last
 
@@ -38,6 +40,7 @@ Exit code: 0 the runs are equal, 1 they differ, 2 an error.`
 // compareFlags say how a difference is printed.
 type compareFlags struct {
 	json, brief  bool
+	values       bool
 	depth, nodes int
 	ignore       []string
 }
@@ -51,6 +54,7 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	f.IntVar(&o.depth, "depth", 0, "show this many `LEVELS` only")
 	f.IntVar(&o.nodes, "nodes", 0, "show this many `NODES` only, the upper levels first")
 	f.BoolVar(&o.brief, "brief", false, "only the counts and the first divergence")
+	f.BoolVar(&o.values, "values", false, "other arguments and results make the runs different, too (see run --values)")
 	f.StringSliceVar(&o.ignore, "ignore", nil, "leave `WHAT` out of account: counts, order, goroutines, PACKAGES")
 	a.redactFlag(f)
 	a.section(f, "A gate")
@@ -66,6 +70,9 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	ignore, err := a.ignoring(o.ignore)
 	if err != nil {
 		return a.usage(c, err.Error())
+	}
+	if f.Changed("gate") && o.values {
+		return a.usage(c, "--gate compares calls: without --values")
 	}
 	if f.Changed("gate") {
 		if f.NArg() == 0 {
@@ -90,6 +97,9 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 		return failed(err)
 	}
 	views, err := a.open(s, f.Args(), &t)
+	if err == nil && o.values {
+		err = haveValues(views)
+	}
 	if err != nil {
 		return failed(err)
 	}
@@ -103,10 +113,20 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 		a.note("the runs are of different builds")
 	}
 	a.notePackages(views)
-	if d.Equal() {
+	if d.Equal() && !(o.values && d.Values > 0) {
 		return exitOK
 	}
 	return exitFailure
+}
+
+// haveValues reports a run of which no values are known: it would equal any other.
+func haveValues(views []*view) error {
+	for _, v := range views {
+		if len(v.trace.Activations) == 0 {
+			return fmt.Errorf("of trace %s no arguments and results are known: record it with tracerag run --values", v.entry.ID)
+		}
+	}
+	return nil
 }
 
 // printDiff prints a difference as JSON, in brief, or by text.

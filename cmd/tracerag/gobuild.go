@@ -134,6 +134,7 @@ func (a *app) recordGo(ctx context.Context, s *store.Store, g *gocmd.Command, ty
 	if err != nil {
 		return exitRunFailed, nil, err
 	}
+	g.Debug = r.values != nil
 	args, err := g.Rewrite([]string{exe, "run", "--inner", dir}, r.include, goflags)
 	if err != nil {
 		return exitRunFailed, nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ rebuild, no symbols and no privileges; on linux/amd64 it runs at nearly full spe
 
   tracerag run -- ./app --csv data.csv
   tracerag run --baseline=--version -- ./app --csv data.csv    without what every start does
+  tracerag run --values -- ./app --csv data.csv                arguments and results, too
   tracerag run -q "which function draws the border?" -- ./app --csv data.csv
   tracerag run -- go run ./cmd/app --csv data.csv
   tracerag run -- go test -run Border ./table
@@ -60,6 +62,8 @@ type runFlags struct {
 	baseline         string
 	each             int // tests at a time that are recorded each by itself; 0: all in one run
 	recorder         recorderFlags
+	valueFlags       valueFlags
+	values           *valuePlan // nil: none are observed
 
 	// output takes what the program prints, in place of our own; nil: nothing does.
 	output *os.File
@@ -72,6 +76,7 @@ type runFlags struct {
 func (r *runFlags) add(f *pflag.FlagSet) {
 	r.addPackages(f)
 	f.StringVar(&r.baseline, "baseline", "", "leave out of the tree what another run does, too: a `TRACE`, or arguments to\nrun the same program with first, such as --baseline=--version")
+	r.valueFlags.add(f)
 	r.recorder.add(f)
 }
 
@@ -112,10 +117,13 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	if f.NArg() == 0 {
 		return a.usage(c, "no program: tracerag run -- ./app --csv data.csv")
 	}
+	if len(r.valueFlags.patterns) > 0 || *inner != "" {
+		r.values = a.planValues(&r.valueFlags, &t, &p, question)
+	}
 	if *inner != "" {
 		return a.runInner(ctx, f, *inner, &r)
 	}
-	if err := r.recorder.check(); err != nil {
+	if err := cmp.Or(r.recorder.check(), r.valueFlags.check()); err != nil {
 		return a.usage(c, err.Error())
 	}
 	s, err := a.store()
@@ -146,6 +154,16 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	if r.each > 0 && g != nil {
 		if err := g.Each(); err != nil {
 			return a.usage(c, err.Error())
+		}
+	}
+	if r.values != nil {
+		if *window || r.each > 0 {
+			return a.usage(c, "--values is of one run: without --window and --each (go test -run NAME is a run of one test)")
+		}
+		if g == nil || g.Verb != "test" { // the go command gives tests no input
+			if _, _, err := inputAgain(a.stdin); err != nil {
+				return a.usage(c, err.Error())
+			}
 		}
 	}
 	if *window {
@@ -259,6 +277,13 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 	if err != nil {
 		return nil, err
 	}
+	var rewind func() error
+	empty := false
+	if len(r.valueFlags.patterns) > 0 {
+		if rewind, empty, err = inputAgain(a.stdin); err != nil {
+			return nil, err
+		}
+	}
 	tr, err := a.recordOne(ctx, tgt, r)
 	if err != nil {
 		return nil, cannotRun{error: err}
@@ -266,6 +291,9 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 	tr.Baseline = baseline
 	if r.typed != nil {
 		tr.Command = r.typed
+	}
+	if rewind != nil {
+		a.observe(ctx, s, tgt, tr, r, rewind, empty)
 	}
 	e, err := s.Save(tr)
 	if err != nil {

@@ -16,7 +16,10 @@ calls, repeats merged, recursion folded.
   go at F:L  a goroutine, and the go statement that started it
   inlined    the compiler put the body into the caller
   recursive  a call of a function above: what it calls is shown there
-  via        functions that were not recorded stand between`
+  via        functions that were not recorded stand between
+
+If the run was made with --values, what calls were given and returned stands at the
+end of their line: (s string = "a", n int = 3) -> error = nil; ("b", 3) -> nil; ...`
 
 func runTree(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, treeHelp)
@@ -28,6 +31,7 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 	json := f.Bool("json", false, "the same as --format=json")
 	ids := f.Bool("ids", false, "show the handles that --focus takes")
 	plain := f.Bool("no-positions", false, "leave out files and lines")
+	bare := f.Bool("no-values", false, "leave out arguments and results (of run --values)")
 	a.redactFlag(f)
 	a.section(f, "The call tree")
 	t.add(f)
@@ -54,7 +58,7 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 	if *json {
 		format = "json"
 	}
-	view := calltree.View{Depth: *depth, MaxNodes: *nodes, Counts: true, Positions: !*plain, IDs: *ids, Color: a.color(), File: v.file,
+	view := calltree.View{Depth: *depth, MaxNodes: *nodes, Counts: true, Positions: !*plain, IDs: *ids, Values: !*bare, Color: a.color(), File: v.file,
 		Command: a.treeCommand(v)}
 	switch format {
 	case "json":

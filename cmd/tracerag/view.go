@@ -155,23 +155,11 @@ func (v *view) look(base []*trace.Trace, t *treeFlags) error {
 }
 
 // focus narrows the tree to what matches any of the patterns.
-func (v *view) focus(patterns []string) error {
-	var parts []*calltree.Tree
-	for _, p := range patterns {
-		part, err := v.tree.Focus(p)
-		if err != nil {
-			return err
-		}
-		parts = append(parts, part)
+func (v *view) focus(patterns []string) (err error) {
+	if len(patterns) > 0 {
+		v.tree, err = v.tree.Focus(patterns...)
 	}
-	switch len(parts) {
-	case 0:
-	case 1:
-		v.tree = parts[0]
-	default:
-		v.tree = calltree.Merge(parts...)
-	}
-	return nil
+	return err
 }
 
 // baselines is the store of the runs that were made only to be pruned by; they

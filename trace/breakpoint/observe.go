@@ -38,7 +38,7 @@ type ObserveOptions struct {
 // Observation is what a second run has shown.
 type Observation struct {
 	Activations []trace.Activation // as Trace.Activations has them
-	Unmatched   int                // observed calls of which the trace has no node: this run took another path
+	Unmatched   int                // calls of which the trace has no node, or several goroutines that it may be of
 	NotEntered  []string           // functions that have no code of their own: the compiler inlined them everywhere
 	Unknown     []string           // functions that the program's DWARF does not describe
 	TimedOut    bool               // the run was ended for it took too long

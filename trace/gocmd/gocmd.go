@@ -17,7 +17,8 @@
 //
 // With -exec the go command does not answer from its cache of test results, so
 // tests are always run. What it builds for go run and go test it links without
-// symbols and DWARF; -ldflags='-s=false -w=false' keeps them.
+// symbols and DWARF; -ldflags='-s=false -w=false', which Command.Debug adds to those of
+// the user, keeps them.
 //
 // What this package must know of the go command is therefore little: which words of
 // a command line are its own flags and which belong to packages or the program,
@@ -55,6 +56,9 @@ type Command struct {
 	// Package says that not a go command was given but the package that is to be
 	// run; Args is the go run of it.
 	Package bool
+
+	// Debug has Rewrite keep the symbols and DWARF, for whoever reads arguments.
+	Debug bool
 
 	verb   int    // index of the verb
 	start  int    // of the first word that flags may be put before
@@ -215,6 +219,9 @@ func (c *Command) Subject() string {
 	return "tests"
 }
 
+// keepDebug undoes the linker's flags -s and -w, which the go command gives it first.
+const keepDebug = "-s=false -w=false"
+
 // Rewrite returns the command that builds without inlining and has recorder, a
 // program and its first arguments, start what it built. include are the patterns of
 // the packages to be recorded, none for all outside the standard library, and
@@ -228,6 +235,9 @@ func (c *Command) Rewrite(recorder, include []string, goflags string) ([]string,
 	out := slices.Clone(c.Args[:c.start])
 	out = append(out, "-exec="+xprog)
 	out = appendGcflags(out, noInlining(include))
+	if c.Debug {
+		out = append(out, "-ldflags="+keepDebug)
+	}
 	std := slices.ContainsFunc(include, mayBeStd)
 	// A GOFLAGS that does not parse is the go command's to report.
 	words, _ := splitQuoted(goflags)
@@ -241,15 +251,23 @@ func (c *Command) Rewrite(recorder, include []string, goflags string) ([]string,
 			return nil, execError("-exec in GOFLAGS")
 		case "gcflags":
 			out = appendGcflags(out, merge(f.value, std))
+		case "ldflags":
+			if c.Debug {
+				out = append(out, "-ldflags="+f.value+" "+keepDebug)
+			}
 		}
 	}
 	next := c.start
 	for _, f := range c.flags {
-		if f.name != "gcflags" {
+		if f.name != "gcflags" && !(f.name == "ldflags" && c.Debug) {
 			continue
 		}
 		out = append(out, c.Args[next:f.at]...)
-		out = appendGcflags(out, merge(f.value, std))
+		if f.name == "gcflags" {
+			out = appendGcflags(out, merge(f.value, std))
+		} else {
+			out = append(out, "-ldflags="+f.value+" "+keepDebug)
+		}
 		next = f.at + f.words
 	}
 	return append(out, c.Args[next:]...), nil

@@ -22,6 +22,7 @@ func TestRewrite(t *testing.T) {
 		include string
 		want    string // INS stands for inserted; "" for a command line that is none of ours
 		program string // of go run, the words for the program; "" for all of in
+		debug   bool
 	}{
 		{in: "go|run|.", want: "go|run|INS|."},
 		{in: "go|run|./cmd/app|-v|x", want: "go|run|INS|./cmd/app|-v|x", program: "go|run|./cmd/app"},
@@ -87,6 +88,12 @@ func TestRewrite(t *testing.T) {
 		{in: "go|test|-args=x|-gcflags=-N", want: "go|test|INS|-args=x|-gcflags=-N -l"},
 		{in: "go|test|-test.run|-gcflags=-m|.", want: "go|test|INS|-test.run|-gcflags=-m|."},
 		{in: "go|test|-race|-cover|-json|-vet|off|-o|x|-c=false|-fuzz=|.", want: "go|test|INS|-race|-cover|-json|-vet|off|-o|x|-c=false|-fuzz=|."},
+
+		// With DWARF: what links without it stands before ours.
+		{debug: true, in: "go|run|.", want: "go|run|INS|-ldflags=-s=false -w=false|."},
+		{debug: true, in: "go|test|-ldflags|-X a.b=c|.", want: "go|test|INS|-ldflags=-s=false -w=false|-ldflags=-X a.b=c -s=false -w=false|."},
+		{debug: true, in: "go|run|-ldflags=all=-s|-gcflags=-N|.", want: "go|run|INS|-ldflags=-s=false -w=false|-ldflags=all=-s -s=false -w=false|-gcflags=-N -l|.", program: "go|run|-ldflags=all=-s|-gcflags=-N|."},
+		{debug: true, in: "go|run|.|-ldflags=-s", goflags: "'-ldflags=-s -w'", want: "go|run|INS|-ldflags=-s=false -w=false|-ldflags=-s -w -s=false -w=false|.|-ldflags=-s", program: "go|run|."},
 	} {
 		c, err := Parse(strings.Split(test.in, "|"))
 		if err != nil {
@@ -99,6 +106,7 @@ func TestRewrite(t *testing.T) {
 			}
 			continue
 		}
+		c.Debug = test.debug
 		var include []string
 		if test.include != "" {
 			include = strings.Split(test.include, "|")

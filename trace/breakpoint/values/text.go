@@ -283,8 +283,13 @@ func (w *writer) structure(v *proc.Variable, level int) {
 		w.b.WriteString(s)
 		return
 	}
-	if strings.HasPrefix(fullName(v.DwarfType), "sync.") {
-		w.dots() // who waits for a lock is of the scheduler, and no value of the program's
+	switch name := fullName(v.DwarfType); {
+	case name == "os.File":
+		w.file(v)
+		return
+	case strings.HasPrefix(name, "sync."), strings.HasPrefix(name, "testing."):
+		// Who waits for a lock, and how far the tests are, is no value of the program's.
+		w.dots()
 		return
 	}
 	fields := slices.DeleteFunc(slices.Clone(v.Children), func(f proc.Variable) bool { return f.Name == "_" })
@@ -295,6 +300,28 @@ func (w *writer) structure(v *proc.Variable, level int) {
 		w.b.WriteString(": ")
 		w.value(f, level+1)
 	})
+}
+
+// file writes an os.File by its name. The rest of it is the runtime's: descriptors,
+// locks and modes, several levels deep.
+func (w *writer) file(v *proc.Variable) {
+	at := v
+	for _, name := range []string{"file", "name"} {
+		i := slices.IndexFunc(at.Children, func(f proc.Variable) bool { return f.Name == name })
+		if i < 0 {
+			w.b.WriteString("{...}")
+			w.cut = true
+			return
+		}
+		at = &at.Children[i]
+		if at.Kind == reflect.Ptr && len(at.Children) > 0 {
+			at = &at.Children[0]
+		}
+	}
+	w.b.WriteString("{name: ")
+	w.value(at, 0)
+	w.b.WriteByte('}')
+	w.cut = true
 }
 
 // mapping writes a map's entries in order of their keys' texts. Of a large map

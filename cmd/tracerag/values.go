@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"tracerag/calltree"
+	"tracerag/prompt"
+	"tracerag/trace"
+	"tracerag/trace/breakpoint"
+	"tracerag/trace/store"
+	"tracerag/trace/target"
+)
+
+// run --values runs the program a second time, under a debugger, to see what its
+// functions are given and return. The first run is the one that the user sees.
+
+// ownFunctions is the value of --values without a value.
+const ownFunctions = "own"
+
+// valueFlags say of which functions values are observed.
+type valueFlags struct {
+	patterns []string
+	calls    int
+}
+
+func (v *valueFlags) add(f *pflag.FlagSet) {
+	f.StringSliceVar(&v.patterns, "values", nil, "run the program a second time, and show what these functions are given and return:\n`FUNC`,... as in --focus; all; or own, those of the program's own module (with\n--budget, those that the prompt keeps in full)")
+	f.Lookup("values").NoOptDefVal = ownFunctions
+	f.IntVar(&v.calls, "values-calls", breakpoint.DefaultCalls, "of the first `N` calls of each function by each caller")
+}
+
+func (v *valueFlags) check() error {
+	if v.calls < 1 || v.calls > trace.MaxActivations {
+		return fmt.Errorf("--values-calls=%d: 1 to %d", v.calls, trace.MaxActivations)
+	}
+	return nil
+}
+
+// values of a run: what is observed, and how the functions are chosen once the run's
+// trace is there.
+type valuePlan struct {
+	flags  *valueFlags
+	choose func(s *store.Store, tr *trace.Trace) ([]string, error) // linker names
+}
+
+// planValues returns the plan of a command line.
+func (a *app) planValues(v *valueFlags, t *treeFlags, p *promptFlags, question *string) *valuePlan {
+	return &valuePlan{v, func(s *store.Store, tr *trace.Trace) ([]string, error) {
+		vw := &view{trace: tr}
+		base, err := a.loadBaselines(s, []*view{vw}, t)
+		if err == nil {
+			err = vw.look(base, t)
+		}
+		if err != nil {
+			return nil, err
+		}
+		whole, err := calltree.Build(tr, calltree.Options{})
+		if err != nil {
+			return nil, err
+		}
+		chosen := map[string]bool{}
+		for _, pattern := range v.patterns {
+			names, err := a.valueFunctions(pattern, vw, whole, p, *question)
+			if err != nil {
+				return nil, fmt.Errorf("--values: %w", err)
+			}
+			for _, n := range names {
+				chosen[n] = true
+			}
+		}
+		var out []string
+		for _, f := range tr.Functions { // in the order of their first calls
+			if chosen[f.Name] {
+				out = append(out, f.Name)
+			}
+		}
+		return out, nil
+	}}
+}
+
+// valueFunctions are the linker names of the functions that a pattern means.
+func (a *app) valueFunctions(pattern string, v *view, whole *calltree.Tree, p *promptFlags, question string) (names []string, err error) {
+	add := func(n *calltree.Node, _ int) bool {
+		names = append(names, n.Func.Name)
+		return true
+	}
+	switch pattern {
+	case "all":
+		v.tree.Walk(add)
+		return names, nil
+	case ownFunctions:
+		if p.budget != "" {
+			return a.keptFunctions(v, p, question)
+		}
+		v.tree.Walk(func(n *calltree.Node, depth int) bool {
+			if own(&v.trace.Program, n.Func.Package) {
+				add(n, depth)
+			}
+			return true
+		})
+		return names, nil
+	}
+	return whole.Functions(pattern)
+}
+
+// keptFunctions are those of which the prompt for a question has the whole source.
+func (a *app) keptFunctions(v *view, p *promptFlags, question string) (names []string, err error) {
+	o, err := a.promptOptions(p)
+	if err != nil {
+		return nil, err
+	}
+	in := a.promptInput(question, v)
+	in.Mask = nil // nothing of it is shown
+	pr, err := prompt.Build(in, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range pr.Functions {
+		if f.Tier != prompt.TierFull {
+			continue
+		}
+		for _, fn := range f.Holds {
+			names = append(names, fn.Name)
+		}
+	}
+	return names, nil
+}
+
+// own reports whether a package is of the program's own module.
+func own(p *trace.Program, pkg string) bool {
+	main := p.Main.Path
+	return pkg == "main" || pkg == p.MainPath || main != "" && (pkg == main || strings.HasPrefix(pkg, main+"/"))
+}
+
+// inputAgain returns what makes our standard input ready for a second run, or why
+// there cannot be one. What a terminal had to say is not said again: empty is true then.
+func inputAgain(stdin io.Reader) (rewind func() error, empty bool, err error) {
+	f, ok := stdin.(*os.File)
+	if !ok {
+		return func() error { return nil }, true, nil
+	}
+	info, err := f.Stat()
+	if err != nil { // it is closed
+		return func() error { return nil }, true, nil
+	}
+	switch {
+	case info.Mode().IsRegular() && runtime.GOOS == "linux":
+		at, err := f.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return nil, false, err
+		}
+		return func() error { _, err := f.Seek(at, io.SeekStart); return err }, false, nil
+	case info.Mode()&os.ModeCharDevice != 0:
+		return func() error { return nil }, true, nil
+	}
+	return nil, false, errors.New("--values runs the program twice, and standard input can be read only once: redirect it from a file (< FILE), or from /dev/null if the program reads nothing")
+}
+
+// patience is how long a second run may take: one under a debugger needs longer than
+// the first, and a server has to be ended at some time.
+func patience(first time.Duration) time.Duration { return 30*time.Second + 2*first }
+
+// observe runs the program again and hangs the values that it sees into tr, which is
+// left as it is when that fails.
+func (a *app) observe(ctx context.Context, s *store.Store, tgt *target.Target, tr *trace.Trace, r *runFlags, rewind func() error, empty bool) {
+	err := a.tryObserve(ctx, s, tgt, tr, r, rewind, empty)
+	if err != nil {
+		a.note("no values: %v", err)
+	}
+}
+
+func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target, tr *trace.Trace, r *runFlags, rewind func() error, empty bool) error {
+	functions, err := r.values.choose(s, tr)
+	if err != nil {
+		return err
+	}
+	if len(functions) == 0 {
+		return errors.New("none of these functions was called")
+	}
+	if err := rewind(); err != nil {
+		return fmt.Errorf("standard input: %w", err)
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	again := *tgt
+	again.Silent, again.NoInput, again.Output = empty, empty, null
+	if empty {
+		again.Output = nil
+	}
+	a.note("values: running %s again for %s, without output", commandLine(tr.Command), plural(len(functions), "function", "functions"))
+	if empty && terminal(a.stdin) {
+		a.note("values: what is typed cannot be read twice: this run has an empty standard input")
+	}
+	// Who interrupts this run has the first one, and what was seen of this one.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	seen, err := breakpoint.Observe(ctx, &again, tr, breakpoint.ObserveOptions{
+		Functions: functions, Calls: r.values.flags.calls, MaxHits: r.recorder.maxHits, MaxStops: r.recorder.maxStops,
+		Limit: patience(tr.Duration), Warn: a.note,
+	})
+	if err != nil {
+		return err
+	}
+	tr.Activations = seen.Activations
+	a.observed(seen, ctx.Err() != nil)
+	return nil
+}
+
+// observed says what a second run has shown, and what it has not.
+func (a *app) observed(seen *breakpoint.Observation, interrupted bool) {
+	nodes := map[trace.NodeID]bool{}
+	for i := range seen.Activations {
+		nodes[seen.Activations[i].Node] = true
+	}
+	a.note("values: of %s of %s", plural(len(seen.Activations), "call", "calls"), plural(len(nodes), "node", "nodes"))
+	switch {
+	case interrupted:
+		a.note("values: interrupted: there may have been more")
+	case seen.TimedOut:
+		a.note("values: that run took too long and was ended: there may have been more")
+	case seen.Full:
+		a.note("values: there is no room for more: name fewer functions (--values=FUNC)")
+	}
+	if seen.Unmatched > 0 {
+		a.note("values: of %s it is not known which of the first run they are: that run took another way, or several functions start their goroutine",
+			plural(seen.Unmatched, "call", "calls"))
+	}
+	a.without(seen.NotEntered, "the compiler has inlined (go run, or -gcflags=all=-l, keeps their calls)")
+	a.without(seen.Unknown, "DWARF does not describe")
+}
+
+// without names functions of which there are no values.
+func (a *app) without(names []string, why string) {
+	if len(names) == 0 {
+		return
+	}
+	const most = 3
+	short := make([]string, 0, most)
+	for _, n := range names[:min(most, len(names))] {
+		short = append(short, calltree.ShortName(n))
+	}
+	more := ""
+	if n := len(names) - most; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	a.note("values: none of %s%s, which %s", strings.Join(slices.Clip(short), ", "), more, why)
+}
