@@ -20,6 +20,8 @@
 //   - BenchmarkWhole: `tracerag run` from beginning to end, and its stages.
 //   - BenchmarkView: how soon a large trace is on the screen, and the memory that
 //     its server takes. It needs a Chromium.
+//   - BenchmarkFit: ranking the functions of large traces for a question, and fitting
+//     them into a budget of tokens.
 //   - BenchmarkSeen: the share of source-level calls that is seen in a program
 //     as it is, against the same program built without inlining.
 //

@@ -54,9 +54,14 @@ func peak() int64 {
 
 // cpuOfChildren is the time that the processes took on all processors that this
 // one has waited for.
-func cpuOfChildren() time.Duration {
+func cpuOfChildren() time.Duration { return cpuOf(unix.RUSAGE_CHILDREN) }
+
+// cpuOfSelf is the time that this process has taken so far, likewise.
+func cpuOfSelf() time.Duration { return cpuOf(unix.RUSAGE_SELF) }
+
+func cpuOf(whom int) time.Duration {
 	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &u); err != nil {
+	if err := unix.Getrusage(whom, &u); err != nil {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())

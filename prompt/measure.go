@@ -89,8 +89,8 @@ func (f *fitter) guess() {
 			continue
 		}
 		if g(full) > longFrom*u.times {
-			f.measure(u) // what it is cut down to cannot be guessed
-			continue
+			// How much of it ran is seen once its window comes into question.
+			u.Tokens[TierWindow] = g(windowBytes)
 		}
 		if sign := full - len(u.it.text) + min(len(u.it.source.Doc), shortDoc) + len(u.it.source.Signature) + 30; sign < full*worth/100 {
 			u.Tokens[TierSignature] = g(sign)

@@ -22,6 +22,8 @@ var layouts = map[string]struct {
 		[]string{"find-ms", "setup-cold-ms", "setup-warm-ms", "run-ms", "convert-ms", "save-ms"}},
 	"View": {"tracerag view of a large trace: until its server listens, until the browser has painted the tree, until it has the prompt",
 		[]string{"nodes", "listen-ms", "paint-ms", "first-paint-ms", "prompt-ms", "server-MiB"}},
+	"Fit": {"A prompt within 8,000 tokens, for traces of so many functions",
+		[]string{"nodes", "source-MB", "find-ms", "rank-ms", "fit-ms", "rank-and-fit-ms", "rank-and-fit-cpu-ms", "tracerag-MiB", "tokens"}},
 	"Seen": {"Source-level calls seen in a program as it is, of those made by a build without inlining",
 		[]string{"calls", "%seen", "%no-code", "%seen-of-code", "%over", "%noise", "%seen-without-inlined", "functions", "never-seen", "never-seen-without-inlined"}},
 }
@@ -46,6 +48,8 @@ var bars = []bar{
 	{benchmark: "View", row: "generated", unit: "server-MiB", most: 300},
 	{benchmark: "View", row: "esbuild", unit: "first-paint-ms", most: 1000},
 	{benchmark: "View", row: "esbuild", unit: "server-MiB", most: 300},
+	{benchmark: "Fit", row: "20000", unit: "rank-and-fit-ms", most: 1000},
+	{benchmark: "Fit", row: "20000", unit: "tracerag-MiB", most: 300},
 	{benchmark: "Seen", row: "gojq", unit: "%seen", least: 90},
 	{benchmark: "Seen", row: "gojq", unit: "%over", most: 3},
 	{benchmark: "Seen", row: "esbuild", unit: "%seen", least: 90},
