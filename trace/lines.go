@@ -16,10 +16,11 @@ type LineState byte
 const (
 	// LineUnknown: whether it ran is not known.
 	LineUnknown LineState = '?'
-	// LineNoCode: the function has no code of its own there. The line is blank, a
-	// comment, a brace, or a declaration; or the compiler has left nothing of it;
-	// or what stands there belongs to another function, as the body of a function
-	// literal does.
+	// LineNoCode: the function has no code of its own there that could tell. The
+	// line is blank, a comment, a brace, or a declaration; or what the compiler has
+	// left of it is nothing, a jump or a move, as of break or x = 0; or what
+	// stands there belongs to another function, as the body of a function literal
+	// does.
 	LineNoCode LineState = '.'
 	// LineRan: something on it ran.
 	LineRan LineState = 'r'
@@ -30,10 +31,11 @@ const (
 // Lines says which lines of a function ran, over all calls of it in the
 // recording. The zero value is that of a function whose lines nobody watched.
 //
-// A statement may be left out of the function's text as one that did not run if
-// at least one of its lines did not, and all others of it either did not run or
-// have no code. A statement of which a line ran has begun, and need not have
-// ended: what it calls may have panicked, or go on still.
+// Statements that follow each other may be left out of the function's text as ones
+// that did not run if at least one of their lines did not, and all others either did
+// not run or have no code, unless something leads into their midst: a label, or a
+// function literal that was called. A statement of which a line ran has begun, and
+// need not have ended: what it calls may have panicked, or go on still.
 type Lines struct {
 	First  int    // number of the first line, from 1; 0 in the zero value
 	States string // a LineState for each line from First on; both ends have code

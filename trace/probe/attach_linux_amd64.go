@@ -66,6 +66,7 @@ func (l *Live) changeAll(o Options) error {
 		return err
 	}
 	l.patches = slices.DeleteFunc(patches, func(p patch.Patch) bool { return busy[p.Addr] })
+	l.busy = busy
 	if len(busy) > 0 {
 		l.tr.Losses = append(l.tr.Losses, trace.Loss{Kind: trace.LossNotHooked, Count: int64(len(busy)),
 			Detail: "places in the code that a goroutine was about to run when it was attached to"})
@@ -180,6 +181,7 @@ func (l *Live) Detach() (*trace.Trace, error) {
 	tr.Duration = time.Since(tr.Start)
 	tr.Exit = trace.Exit{Code: -1}
 	l.convert(tree, &tr)
+	l.lines(nil, &Snapshot{tree: tree, marks: l.r.marks.bytes()}, &tr)
 	return &tr, nil
 }
 
@@ -225,7 +227,10 @@ func (l *Live) leave() error {
 	if busy {
 		return nil // then it stays mapped, which does no harm
 	}
-	for _, m := range []inject.Range{code, {Start: base, End: base + l.r.layout.Size()}} {
+	for _, m := range []inject.Range{code, {Start: base, End: base + l.r.layout.Size()}, l.r.marks.at} {
+		if m.Start == m.End {
+			continue
+		}
 		if _, err := l.r.proc.Syscall(unix.SYS_MUNMAP, uintptr(m.Start), uintptr(m.End-m.Start)); err != nil {
 			return fmt.Errorf("unmapping the recorder's memory at %#x: %w", m.Start, err)
 		}

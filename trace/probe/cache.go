@@ -32,7 +32,7 @@ func planFile(t *target.Target, o Options) string {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n", planner())
-	fmt.Fprintf(h, "%q %q %d %x inlined=%t\n", f.BuildID, f.GoVersion, len(f.Funcs), f.TextStart, !o.NoInlined)
+	fmt.Fprintf(h, "%q %q %d %x inlined=%t lines=%t\n", f.BuildID, f.GoVersion, len(f.Funcs), f.TextStart, !o.NoInlined, !o.NoLines)
 	var names []string
 	for pkg := range packages {
 		if t.Records(pkg) {

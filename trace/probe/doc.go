@@ -12,7 +12,8 @@
 // The tree that the target keeps is one of machine code: its nodes are calls of
 // functions that have code of their own. This package turns it into one of
 // source code: calls from an inlined body hang below the inlined call, methods'
-// wrappers disappear, goroutines know the go statement that made them.
+// wrappers disappear, goroutines know the go statement that made them. Of long
+// functions it also tells which lines ran.
 //
 // On any doubt a program is not recorded at all but left to another recorder:
 // see [Unsuitable].

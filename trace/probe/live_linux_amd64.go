@@ -24,6 +24,7 @@ type Live struct {
 	// Of a target that was attached to, what is to be undone.
 	attached bool
 	patches  []patch.Patch
+	busy     map[uint64]bool // run-time addresses of patches that could not be made
 
 	converting sync.Mutex // the binary's tables are for one goroutine at a time
 }
@@ -89,6 +90,7 @@ func (l *Live) whole(exit trace.Exit) (*trace.Trace, error) {
 		return nil, err
 	}
 	l.convert(tree, &tr)
+	l.lines(nil, &Snapshot{tree: tree, marks: l.r.marks.bytes()}, &tr)
 	return &tr, nil
 }
 
@@ -110,8 +112,9 @@ func (l *Live) convert(tree *machine.Tree, tr *trace.Trace) {
 
 // Snapshot is what had been called at a moment.
 type Snapshot struct {
-	tree *machine.Tree
-	at   time.Time
+	tree  *machine.Tree
+	marks []byte
+	at    time.Time
 }
 
 // Snapshot looks at the calls until now.
@@ -120,7 +123,7 @@ func (l *Live) Snapshot() (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{tree: tree, at: time.Now().UTC()}, nil
+	return &Snapshot{tree: tree, marks: l.r.marks.bytes(), at: time.Now().UTC()}, nil
 }
 
 // Window returns the trace of what ran between two snapshots, the first of which
@@ -137,5 +140,6 @@ func (l *Live) Window(from, to *Snapshot) *trace.Trace {
 	}
 	tr.Duration = to.at.Sub(tr.Start)
 	l.convert(tree, &tr)
+	l.lines(from, to, &tr)
 	return &tr
 }

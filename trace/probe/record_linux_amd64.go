@@ -69,7 +69,7 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 	}
 	checked := make(chan error, 1)
 	go func() { checked <- checkLayout(t.Path, f, runtime) }()
-	p.plan, err = patch.Make(f, records, patch.Options{Inlined: !o.NoInlined})
+	p.plan, err = patch.Make(f, records, patch.Options{Inlined: !o.NoInlined, Lines: !o.NoLines})
 	if e := <-checked; e != nil {
 		return nil, e
 	}
@@ -103,6 +103,7 @@ type running struct {
 	mem    []byte
 	file   *os.File
 	code   inject.Range // the recorder and the stubs
+	marks  marks
 }
 
 // close gives the shared memory back.
@@ -111,6 +112,7 @@ func (r *running) close() {
 		_ = unix.Munmap(r.mem)
 		r.file.Close()
 	}
+	r.marks.close()
 }
 
 // reach is how far from the program's code ours may lie: jumps have 32 bits.
@@ -169,13 +171,18 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 		return nil, err
 	}
 	stubsAt := (uint64(len(code.Bytes)) + 63) &^ 63
-	most := (stubsAt + uint64(len(p.plan.Hooks))*maxStub + 4095) &^ 4095
+	most := (stubsAt + uint64(len(p.plan.Hooks)+len(p.plan.Marks))*maxStub + 4095) &^ 4095
 	base, err := r.proc.Free(r.text, most, reach)
 	if err != nil {
 		return nil, err
 	}
-	stubs, patches, err := p.plan.Emit(base+stubsAt, slide, patch.Entries{
+	plan := *p.plan
+	if r.shareMarks(len(plan.Marks)) != nil {
+		plan.Marks = nil // for want of memory; then no lines are known
+	}
+	stubs, patches, err := plan.Emit(base+stubsAt, slide, patch.Entries{
 		Enter: base + uint64(code.Enter), Go: base + uint64(code.Enter), Leaf: base + uint64(code.Leaf), Block: base + uint64(code.Block),
+		Marks: r.marks.at.Start,
 	})
 	if err != nil {
 		return nil, err

@@ -44,6 +44,7 @@ func TestCounts(t *testing.T) {
 		{name: "exits"},
 		{name: "stdio"},
 		{name: "inlining"},
+		{name: "lines"},
 		{name: "twice"},
 		{name: "values"},
 		{name: "deepstack"},

@@ -63,6 +63,16 @@
 // 0.4 % too many. Those that were missed had mostly been optimised away with
 // everything in them, as all calls of a function that does nothing are.
 //
+// # Lines
+//
+// In long functions a plan also marks which basic blocks run ([Mark]): a byte is set
+// by a stub that calls nobody, touches no register and no stack, and leaves the flags
+// alone where they matter. So a mark may stand where no hook may, in the runtime, too.
+// Besides displaced instructions, a call or a branch that is led through the stub
+// serves; nothing has to move then. [Watch.Lines] tells from the bytes which lines ran:
+// see ran.go for blocks without a mark, and lines.go for what an instruction says of
+// its line.
+//
 // # What is never done
 //
 // A function is decoded from its first byte to its last, and left alone if there

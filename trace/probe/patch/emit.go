@@ -15,6 +15,8 @@ type Entries struct {
 	// Leaf is that of a Leaf whose function has no Block: such a function calls
 	// nothing, so no caller need ever be looked for there. 0: Enter.
 	Leaf uint64
+	// Marks is where the bytes of the marks begin.
+	Marks uint64
 }
 
 // Patch is bytes to be written over the program's code.
@@ -38,7 +40,7 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 			em.hosts[h.Func] = true
 		}
 	}
-	em.out = make([]byte, 0, 64*len(p.Hooks))
+	em.out = make([]byte, 0, 64*(len(p.Hooks)+len(p.Marks)))
 	// The stubs that others lead to come first.
 	for i := range p.Hooks {
 		if h := &p.Hooks[i]; h.Kind == CallSites {
@@ -50,6 +52,9 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 		if h := &p.Hooks[i]; h.Kind != CallSites {
 			em.stub(i, h, e)
 		}
+	}
+	for i := range p.Marks {
+		em.mark(i, &p.Marks[i], e.Marks)
 	}
 	for i := range p.Hooks {
 		switch h := &p.Hooks[i]; h.Kind {
@@ -135,7 +140,7 @@ func (em *emitter) stub(i int, h *Hook, e Entries) {
 		em.rel32(h.callee + em.slide)
 		return
 	}
-	em.displace(h, 0, h.before)
+	em.displace(h.At, h.code, 0, h.before)
 	if h.Kind == Block {
 		em.bytes(0x41, 0x54, 0x41, 0x55, 0x41, 0x57) // push r12, r13, r15
 		call(id|Inside, e.Block)
@@ -147,10 +152,10 @@ func (em *emitter) stub(i int, h *Hook, e Entries) {
 	}
 	falls := false
 	if h.ahead > 0 {
-		em.displace(h, h.ahead, len(h.code))
-		falls = em.displace(h, 0, h.ahead)
+		em.displace(h.At, h.code, h.ahead, len(h.code))
+		falls = em.displace(h.At, h.code, 0, h.ahead)
 	} else {
-		falls = em.displace(h, h.before, len(h.code))
+		falls = em.displace(h.At, h.code, h.before, len(h.code))
 	}
 	if falls {
 		em.bytes(0xe9)
@@ -160,18 +165,16 @@ func (em *emitter) stub(i int, h *Hook, e Entries) {
 
 // displace writes the displaced instructions from..to, so that they do here what
 // they did there. It tells if control may reach what comes after them.
-func (em *emitter) displace(h *Hook, from, to int) (falls bool) {
+func (em *emitter) displace(at uint64, code []byte, from, to int) (falls bool) {
 	falls = true
 	for from < to {
-		in, ok := decode(h.code, uint32(from))
+		in, ok := decode(code, uint32(from))
 		if !ok || !in.is(movable) || int(in.end()) > to {
-			if em.err == nil {
-				em.err = fmt.Errorf("the plan is damaged: no instructions at %#x", h.At)
-			}
+			em.damaged(at)
 			return false
 		}
-		raw := h.code[from:in.end()]
-		target := h.At + em.slide + uint64(in.target)
+		raw := code[from:in.end()]
+		target := at + em.slide + uint64(in.target)
 		switch in.flow {
 		case flowCond:
 			em.bytes(0x0f, 0x80|raw[in.relAt-1]&15)
@@ -194,6 +197,12 @@ func (em *emitter) displace(h *Hook, from, to int) (falls bool) {
 		from = int(in.end())
 	}
 	return falls
+}
+
+func (em *emitter) damaged(at uint64) {
+	if em.err == nil {
+		em.err = fmt.Errorf("the plan is damaged: no instructions at %#x", at)
+	}
 }
 
 // redirect leads a call or jump to callee through a stub.

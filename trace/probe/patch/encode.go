@@ -14,6 +14,7 @@ import (
 //	the reasons: their number, and each with its length
 //	the hooks, the functions and the inlined calls without one: their number, and
 //	each as a few numbers; functions and addresses are differences from the last
+//	the marks, likewise
 //	the SHA-256 of all that
 //
 // where numbers are varints, signed where they may be negative. A kilobyte holds
@@ -21,7 +22,7 @@ import (
 
 // encoding changes whenever plans made before must not be used any more: with
 // their form, and with what the planner does.
-const encoding = "tracerag plan 1\n"
+const encoding = "tracerag plan 2\n"
 
 // Encode writes the plan so that Decode reads it.
 func (p *Plan) Encode() []byte {
@@ -44,6 +45,7 @@ func (p *Plan) Encode() []byte {
 		e.number(uint64(m.Call))
 		e.number(e.reasons[m.Why])
 	}
+	e.marks(p.Marks)
 	sum := sha256.Sum256(e.out)
 	return append(e.out, sum[:]...)
 }
@@ -202,6 +204,7 @@ func (d *planDecoder) plan() (*Plan, error) {
 	for i := range p.Missed {
 		p.Missed[i] = Missed{d.function(), int(d.number()), reason()}
 	}
+	p.Marks = d.marks()
 	if len(d.in) > 0 {
 		d.fail()
 	}

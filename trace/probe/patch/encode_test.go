@@ -21,12 +21,18 @@ func somePlan() *Plan {
 		},
 		Unhooked: []Unhooked{{1, whyAssembly}, {7, whyShort}},
 		Missed:   []Missed{{3, 3, whyPanics}, {3, 4, whyNoWindow}, {7, 0, whyHost}},
+		Marks: []Mark{
+			{Func: 12, Block: 0x409006, At: 0x409000, flags: true, code: []byte{0x76, 0x19, 0x55, 0x48, 0x89, 0xe5}, before: 2},
+			{Func: 3, Block: 0x401050, Behind: true, At: 0x401050, code: []byte{0x48, 0x01, 0xd8, 0x48, 0xff, 0xc0}, before: 3},
+			{Func: 3, Block: 0x401090, At: 0x401094, form: markCall, code: []byte{0xe8, 0, 1, 0, 0}},
+			{Func: 4, Block: 0x401100, At: 0x4010a0, form: markTaken, code: []byte{0x0f, 0x84, 0x5a, 0, 0, 0}},
+		},
 	}
 }
 
 func TestEncode(t *testing.T) {
 	f, _ := open(t, "tablecat")
-	made, err := Make(f, func(pkg string) bool { return !f.Std(pkg) }, Options{Inlined: true})
+	made, err := Make(f, func(pkg string) bool { return !f.Std(pkg) }, Options{Inlined: true, Lines: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +43,7 @@ func TestEncode(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(got, p) {
-			t.Errorf("a plan of %d hooks became one of %d", len(p.Hooks), len(got.Hooks))
+			t.Errorf("a plan of %d hooks and %d marks became one of %d and %d", len(p.Hooks), len(p.Marks), len(got.Hooks), len(got.Marks))
 		}
 	}
 	t.Logf("%d hooks in %d bytes", len(made.Hooks), len(made.Encode()))
@@ -74,8 +80,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		stubs, patches, err := p.Emit(0x10000000, 0, Entries{Enter: 0x10000000, Go: 0x10000100, Block: 0x10000200, Leaf: 0x10000300})
-		if err == nil && len(p.Hooks) > 0 && (len(stubs) == 0 || len(patches) == 0) {
+		stubs, patches, err := p.Emit(0x10000000, 0, Entries{Enter: 0x10000000, Go: 0x10000100, Block: 0x10000200, Leaf: 0x10000300, Marks: 0x10000400})
+		if err == nil && len(p.Hooks)+len(p.Marks) > 0 && (len(stubs) == 0 || len(patches) == 0) {
 			t.Error("hooks without stubs or patches")
 		}
 		again, err := Decode(p.Encode())

@@ -77,11 +77,20 @@ const (
 )
 
 // judgeOne compares a planned function with the original. It returns what is
-// different. Strict is for code that a compiler might have made.
-func judgeOne(code []byte, r result, data image, strict bool) error {
+// different. With a body, the function has marks as well. Strict is for code that a compiler might have made.
+func judgeOne(code []byte, b *body, r result, data image, strict bool) error {
 	p := &Plan{Hooks: slices.Clone(r.inside)}
 	if r.entry.Kind != 0 {
 		p.Hooks = append(p.Hooks, r.entry)
+	}
+	if b != nil {
+		name := func(addr uint64) string {
+			if addr == testCallee {
+				return "p.callee"
+			}
+			return ""
+		}
+		withMarks(p, b, &r.entry, name, func(addr uint64) bool { return addr == testPanic })
 	}
 	j := judge{entry: testEntry, noReturn: map[uint64]bool{testPanic: true}, more: map[uint64]bool{testMore: true}, strict: strict}
 	return j.plan(p, code, data)
@@ -89,7 +98,7 @@ func judgeOne(code []byte, r result, data image, strict bool) error {
 
 // plan emits a plan for one function and compares it with the original.
 func (j *judge) plan(p *Plan, code []byte, data image) error {
-	if len(p.Hooks) == 0 {
+	if len(p.Hooks)+len(p.Marks) == 0 {
 		return nil
 	}
 	j.end = j.entry + uint64(len(code))
@@ -105,7 +114,8 @@ func (j *judge) plan(p *Plan, code []byte, data image) error {
 		}
 	}
 	const base = 0x10000000
-	j.entries = Entries{Enter: base - 0x1000, Go: base - 0x800, Block: base - 0x400}
+	j.entries = Entries{Enter: base - 0x1000, Go: base - 0x800, Block: base - 0x400, Marks: base - 0x100000}
+	j.marks = p.Marks
 	stubs, patches, err := p.Emit(base, 0, j.entries)
 	if err != nil {
 		if j.strict {
@@ -362,7 +372,7 @@ func TestEntryHook(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			code := padded(assemble(t, test.code))
-			_, r := planned(code, nil, nil, nil)
+			b, r := planned(code, nil, nil, nil)
 			got := "refused: " + r.why
 			if r.entry.Kind != 0 {
 				got = displaced(r.entry)
@@ -370,7 +380,7 @@ func TestEntryHook(t *testing.T) {
 			if got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
-			if err := judgeOne(code, r, stretches(nil), true); err != nil {
+			if err := judgeOne(code, b, r, stretches(nil), true); err != nil {
 				t.Error(err)
 			}
 		})

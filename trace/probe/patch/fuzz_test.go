@@ -84,8 +84,8 @@ func FuzzPlan(f *testing.F) {
 			table.bytes = le.AppendUint64(table.bytes, testEntry+uint64(shape[i+2]))
 		}
 		data := stretches{table}
-		_, r := planned(code, calls, pcs, data)
-		if err := judgeOne(code, r, data, false); err != nil {
+		b, r := planned(code, calls, pcs, data)
+		if err := judgeOne(code, b, r, data, false); err != nil {
 			t.Errorf("% x\n%v %s %+v\n%v", code, r.entry.Kind, r.why, r.inside, err)
 		}
 	})

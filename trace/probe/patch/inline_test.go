@@ -150,7 +150,7 @@ func TestBlockHooks(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			code := padded(assemble(t, test.code))
 			calls := marked(t, test.code)
-			_, r := planned(code, calls, make([]uint64, len(calls)), nil)
+			b, r := planned(code, calls, make([]uint64, len(calls)), nil)
 			got := []string{r.entry.Kind.String() + begins(r.entry)}
 			for _, h := range r.inside {
 				if h.Kind == Go {
@@ -165,7 +165,7 @@ func TestBlockHooks(t *testing.T) {
 			if g, w := strings.Join(got, "\n"), strings.Join(test.want, "\n"); g != w {
 				t.Errorf("got\n%s\nwant\n%s", g, w)
 			}
-			if err := judgeOne(code, r, stretches(nil), true); err != nil {
+			if err := judgeOne(code, b, r, stretches(nil), true); err != nil {
 				t.Error(err)
 			}
 		})

@@ -52,6 +52,8 @@ type maker struct {
 	mu      sync.Mutex
 	record  func(pkg string) bool
 	records map[string]bool // what record said
+
+	longs map[string]*atomic.Bool // functions with many lines, by name; true: it is inlined somewhere
 }
 
 // recorded tells if a package is recorded.
@@ -127,6 +129,9 @@ func (m *maker) plan() *Plan {
 		}
 	}
 	results := make([]result, len(fns))
+	if m.o.Lines {
+		m.findLong(fns)
+	}
 	m.parallel(len(fns), func(w *worker, i int) { results[i] = m.function(w, fns[i]) })
 
 	// Functions that cannot be changed: their calls, perhaps.
@@ -173,6 +178,9 @@ func (m *maker) plan() *Plan {
 		p.Hooks = append(p.Hooks, r.inside...)
 		p.Missed = append(p.Missed, r.missed...)
 	}
+	if m.o.Lines {
+		p.Marks = m.marks(p.Hooks)
+	}
 	return p
 }
 
@@ -188,6 +196,7 @@ func (m *maker) function(w *worker, i int) (r result) {
 	}
 	if m.o.Inlined && refuse(fn) == "" {
 		calls := m.f.Inlined(fn)
+		m.notLong(calls)
 		if slices.ContainsFunc(calls, func(c binary.InlinedCall) bool { return m.recorded(c.Package) }) {
 			w.blockHooks(m, i, calls, m.f.CallPCs(fn), &r)
 		}

@@ -3,6 +3,7 @@ package patch
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tracerag/trace/binary"
@@ -15,7 +16,7 @@ func TestMutated(t *testing.T) {
 	f, c := open(t, "tablecat")
 	m := newMaker(f, c, func(pkg string) bool { return true }, Options{Inlined: true})
 	rnd := rand.New(rand.NewPCG(1, 2))
-	hooks, tried := 0, 0
+	hooks, marks, tried := 0, 0, 0
 	for i := 0; i < len(f.Funcs) && tried < 2500/sample; i++ {
 		fn := &f.Funcs[i]
 		if fn.End-fn.Entry > 1000 || refuse(fn) != "" || fn.Asm || fn.Package == "" {
@@ -59,15 +60,21 @@ func TestMutated(t *testing.T) {
 				p.Hooks = append(p.Hooks, r.entry)
 			}
 			hooks += len(p.Hooks)
-			j := judge{entry: fn.Entry, noReturn: m.panics, more: m.morestack}
+			// A change may have put the entries of a jump table between
+			// instructions: then where the table ends is not seen.
+			j := judge{entry: fn.Entry, end: fn.Entry + uint64(len(code)), plain: stretches{{fn.Entry, code}}, noReturn: m.panics, more: m.morestack}
+			if !slices.ContainsFunc(j.tables(programData{c}), func(to uint64) bool { return b.index(int64(to-fn.Entry)) < 0 }) {
+				withMarks(p, b, &r.entry, m.nameAt, m.noReturn)
+			}
+			marks += len(p.Marks)
 			if err := j.plan(p, code, programData{c}); err != nil {
 				t.Errorf("%s: % x\n%v\n%+v", fn.Name, code, err, p.Hooks)
 			}
 		}
 	}
-	t.Logf("%d mutants, %d hooks", tried, hooks)
-	if hooks < 500/sample {
-		t.Errorf("%d hooks are too few to tell anything", hooks)
+	t.Logf("%d mutants, %d hooks, %d marks", tried, hooks, marks)
+	if hooks < 500/sample || marks < 2000/sample {
+		t.Errorf("%d hooks and %d marks are too few to tell anything", hooks, marks)
 	}
 }
 

@@ -88,9 +88,11 @@ type Plan struct {
 	Hooks    []Hook
 	Unhooked []Unhooked // by Func
 	Missed   []Missed   // by Func and Call
+	Marks    []Mark     // by At within a function; the first is that of faults
 }
 
 // Options say what to hook.
 type Options struct {
 	Inlined bool // inlined calls, too
+	Lines   bool // which lines of long functions ran, too
 }

@@ -21,7 +21,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 	text := c.Bytes(first, last-first)
 	plain := stretches{{first + slide, text}}
 	base := first + slide - 0x1000_0000
-	e := Entries{Enter: base - 0x1000, Go: base - 0xf00, Block: base - 0x800}
+	e := Entries{Enter: base - 0x1000, Go: base - 0xf00, Block: base - 0x800, Marks: base - 0x100000}
 	stubs, patches, err := p.Emit(base, slide, e)
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +72,9 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 			of(h.Func).inside[id] = true
 		}
 	}
+	for i := range p.Marks {
+		of(p.Marks[i].Func)
+	}
 	noReturn := map[uint64]bool{}
 	for i := range f.Funcs {
 		if n := f.Funcs[i].Name; strings.HasPrefix(n, "runtime.panic") || strings.HasPrefix(n, "runtime.gopanic") || strings.HasPrefix(n, "runtime.goPanic") {
@@ -88,7 +91,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 				j := judge{
 					plain: plain, patched: patched, entry: fn.Entry + slide, end: fn.End + slide,
 					stubs: [2]uint64{base, base + uint64(len(stubs))}, entries: e,
-					slide: slide, hook: h.entry, inside: h.inside, leads: leads, noReturn: noReturn, strict: true,
+					slide: slide, hook: h.entry, inside: h.inside, leads: leads, marks: p.Marks, noReturn: noReturn, strict: true,
 				}
 				j.targets = j.tables(data)
 				if err := j.judge(); err != nil && bad.Add(1) < 20 {
@@ -101,7 +104,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 	if bad.Load() > 0 {
 		t.Errorf("%d of %d changed functions are not the same", bad.Load(), len(byFunc))
 	}
-	t.Logf("%d hooks in %d functions", len(p.Hooks), len(byFunc))
+	t.Logf("%d hooks and %d marks in %d functions", len(p.Hooks), len(p.Marks), len(byFunc))
 }
 
 func TestProgram(t *testing.T) {
@@ -116,7 +119,7 @@ func TestProgram(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, c := open(t, test.program, test.flags...)
-			p, err := Make(f, func(pkg string) bool { return test.std || !f.Std(pkg) }, Options{Inlined: true})
+			p, err := Make(f, func(pkg string) bool { return test.std || !f.Std(pkg) }, Options{Inlined: true, Lines: true})
 			if err != nil {
 				t.Fatal(err)
 			}

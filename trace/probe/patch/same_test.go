@@ -87,7 +87,8 @@ type judge struct {
 	leads          map[uint32]uint64 // from R13D in the stubs of CallSites and Go to the function called
 	noReturn       map[uint64]bool   // functions that panic
 	more           map[uint64]bool   // runtime.morestack: nothing calls it behind the check
-	strict         bool              // compiled code: registers that mean nothing at an entry are not read there
+	marks          []Mark
+	strict         bool // compiled code: registers that mean nothing at an entry are not read there
 }
 
 // state is a pair of addresses and what is known there.
@@ -176,6 +177,7 @@ func (j *judge) inStubs(addr uint64) bool { return addr >= j.stubs[0] && addr < 
 
 // skip follows direct jumps, and on the patched side calls of the recorder.
 func (j *judge) skip(s *state, notes *[]uint32) error {
+	way := []uint64{s.plain}
 	for n := 0; ; n++ {
 		op, err := read(j.plain, s.plain)
 		if err != nil {
@@ -185,6 +187,7 @@ func (j *judge) skip(s *state, notes *[]uint32) error {
 			break
 		}
 		s.plain = op.to
+		way = append(way, s.plain)
 	}
 	for range maxJumps {
 		op, err := read(j.patched, s.patched)
@@ -195,7 +198,10 @@ func (j *judge) skip(s *state, notes *[]uint32) error {
 		case op.inst.Op == x86asm.JMP && op.to != 0 && (j.inStubs(s.patched) || j.inside64(s.patched)):
 			s.patched = op.to
 		case j.inStubs(s.patched):
-			n, id, err := j.recorder(s.patched)
+			n, id, err := j.mark(s.patched, way...)
+			if err == nil && n == 0 {
+				n, id, err = j.recorder(s.patched)
+			}
 			if err != nil {
 				return err
 			}
@@ -291,8 +297,12 @@ func (j *judge) step(s state) (next []state, err error) {
 		return nil, err
 	}
 	for _, id := range notes {
+		if id == markKept {
+			continue
+		}
 		s.spoilt |= spoiltFlags
 		switch {
+		case id == markSpoils:
 		case id&Inside != 0:
 			if !j.inside[id&^Inside] {
 				return nil, fmt.Errorf("hook %d is called here", id&^Inside)
@@ -345,9 +355,11 @@ func (j *judge) step(s state) (next []state, err error) {
 		}
 	}
 	if op.inst.Op == x86asm.CALL && got.inst.Op == x86asm.CALL && op.to != got.to && got.to != 0 {
-		if err := j.led(op, got); err != nil {
+		if err := j.led(s, op, got); err != nil {
 			return nil, err
 		}
+	} else if op.to != 0 && op.inst.Op == got.inst.Op && j.inStubs(got.to) {
+		// A branch that is led through a mark's stub: what that does comes next.
 	} else if got.text != op.text {
 		return j.ahead(s, op, got)
 	}
@@ -433,9 +445,20 @@ func (j *judge) memory(s *state, op operation) error {
 
 // led makes sure that a call in the patched program leads through a stub to the
 // function that the original calls.
-func (j *judge) led(op, got operation) error {
+func (j *judge) led(s state, op, got operation) error {
 	if !j.inStubs(got.to) {
 		return fmt.Errorf("%q became %q", op.text, got.text)
+	}
+	if n, _, err := j.mark(got.to, s.plain); err != nil || n > 0 {
+		// It goes on to the function, perhaps by the stub of a hook.
+		to, e := read(j.patched, got.to+uint64(n))
+		if err == nil && (e != nil || to.inst.Op != x86asm.JMP) {
+			err = fmt.Errorf("a mark's stub for %q goes on with %q", op.text, to.text)
+		}
+		if err != nil || to.to == op.to {
+			return err
+		}
+		got.to = to.to
 	}
 	n, id, err := j.recorder(got.to)
 	if err != nil {

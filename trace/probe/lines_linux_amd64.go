@@ -1,0 +1,163 @@
+package probe
+
+import (
+	"maps"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"tracerag/trace"
+	"tracerag/trace/probe/inject"
+	"tracerag/trace/probe/machine"
+	"tracerag/trace/probe/patch"
+)
+
+// marks is the memory, shared with the target, of the bytes that say which blocks
+// ran. It is apart from the rest because the stubs must reach it.
+type marks struct {
+	mem  []byte
+	file *os.File
+	at   inject.Range
+}
+
+// shareMarks maps memory for n marks.
+func (r *running) shareMarks(n int) error {
+	if n == 0 {
+		return nil
+	}
+	size := (uint64(n) + 4095) &^ 4095
+	base, err := r.proc.Free(r.text, size, reach)
+	if err != nil {
+		return err
+	}
+	mem, file, err := r.proc.Share(size, base)
+	if err != nil {
+		return err
+	}
+	r.marks = marks{mem, file, inject.Range{Start: base, End: base + size}}
+	return nil
+}
+
+// bytes returns the marks as they are now.
+func (m *marks) bytes() []byte { return slices.Clone(m.mem) }
+
+func (m *marks) close() {
+	if m.mem != nil {
+		_ = unix.Munmap(m.mem)
+		m.file.Close()
+	}
+}
+
+// lines adds to tr which lines of its functions ran between two snapshots, the
+// first of which may be nil for the target's start. What ran before the first one
+// may have run again since.
+func (l *Live) lines(from, to *Snapshot, tr *trace.Trace) {
+	l.converting.Lock()
+	defer l.converting.Unlock()
+	text := l.p.code()
+	if len(to.marks) == 0 || text == nil {
+		return
+	}
+	ids := make(map[string]trace.FuncID, len(tr.Functions))
+	for i := range tr.Functions {
+		ids[tr.Functions[i].Name] = trace.FuncID(i)
+	}
+	watch := l.p.plan.Watch(l.t.Binary, text)
+	all := map[trace.FuncID]map[int]trace.LineState{}
+	for _, fn := range l.called(to.tree) {
+		id, ok := ids[l.t.Binary.Funcs[fn].Name]
+		if !ok {
+			continue
+		}
+		now := watch.Lines(fn, !l.attached, l.fates(to.marks))
+		if now == nil {
+			continue
+		}
+		var before map[int]patch.Fate
+		if from != nil {
+			before = watch.Lines(fn, !l.attached, l.fates(from.marks))
+		}
+		if all[id] == nil {
+			all[id] = map[int]trace.LineState{}
+		}
+		for line, fate := range now {
+			s := trace.LineUnknown
+			switch {
+			case fate == patch.NotRun:
+				s = trace.LineNotRun
+			case fate == patch.Ran && (from == nil || before[line] == patch.NotRun):
+				s = trace.LineRan
+			}
+			merge(all[id], line, s)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		if s := states(all[id]); s.States != "" {
+			if tr.Lines == nil {
+				tr.Lines = map[trace.FuncID]trace.Lines{}
+			}
+			tr.Lines[id] = s
+		}
+	}
+}
+
+// called returns the functions that were called, by index in the binary.
+func (l *Live) called(tree *machine.Tree) []int {
+	set := map[int]bool{}
+	for i := range tree.Nodes {
+		n := &tree.Nodes[i]
+		if id := int(n.Hook&^machine.Unpushed) - 1; n.Hook&machine.Root == 0 && id >= 0 && id < len(l.p.plan.Hooks) && n.Calls > 0 {
+			if h := &l.p.plan.Hooks[id]; h.Kind.Entry() {
+				set[h.Func] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// fates reads the marks.
+func (l *Live) fates(bytes []byte) func(i int) patch.Fate {
+	slide := l.r.text - l.t.Binary.TextStart
+	return func(i int) patch.Fate {
+		switch {
+		case i >= len(bytes) || l.busy[l.p.plan.Marks[i].At+slide]:
+			return patch.Unknown
+		case bytes[i] != 0:
+			return patch.Ran
+		}
+		return patch.NotRun
+	}
+}
+
+// merge adds what became of a line in one copy of a function, such as that of a
+// generic one for some type, to what became of it in others.
+func merge(lines map[int]trace.LineState, line int, s trace.LineState) {
+	old, ok := lines[line]
+	switch {
+	case !ok, s == trace.LineRan, s == trace.LineUnknown && old == trace.LineNotRun:
+		lines[line] = s
+	}
+}
+
+// longest is more lines than any function has.
+const longest = 1 << 20
+
+func states(lines map[int]trace.LineState) trace.Lines {
+	if len(lines) == 0 {
+		return trace.Lines{}
+	}
+	numbers := slices.Sorted(maps.Keys(lines))
+	first, last := numbers[0], numbers[len(numbers)-1]
+	if last-first >= longest {
+		return trace.Lines{}
+	}
+	b := make([]byte, last-first+1)
+	for i := range b {
+		b[i] = byte(trace.LineNoCode)
+		if s, ok := lines[first+i]; ok {
+			b[i] = byte(s)
+		}
+	}
+	return trace.Lines{First: first, States: string(b)}
+}

@@ -1,0 +1,81 @@
+package patch
+
+// Stubs of marks. With [byte] the mark's byte:
+//
+//	where the flags mean nothing     where they matter
+//	  displaced code before            displaced code before
+//	  cmp byte [byte], 0               mov byte [byte], 1
+//	  je first                         displaced code
+//	back:                              jmp back
+//	  displaced code
+//	  jmp back
+//	first:
+//	  mov byte [byte], 1
+//	  jmp back
+//
+// In place of the displaced code and the jump back a call that is led through the
+// stub has a jump to the function, and a branch that is has one to its target.
+
+// mark writes the stub of mark i and its patch.
+func (em *emitter) mark(i int, m *Mark, bytes uint64) {
+	for len(em.out)%stubAlign != 0 {
+		em.bytes(int3)
+	}
+	stub := em.here()
+	at := m.At + em.slide
+	to := uint64(0)
+	switch m.form {
+	case markWindow:
+		old := m.code
+		for len(old) < jumpSize {
+			old = append(old[:len(old):len(old)], int3)
+		}
+		em.patch(at, old[:jumpSize], 0xe9, stub)
+	default:
+		in, ok := decode(m.code, 0)
+		if !ok || int(in.size) != len(m.code) || in.relAt == 0 {
+			em.damaged(m.At)
+			return
+		}
+		to = at + uint64(in.target)
+		if led, ok := em.led[to]; ok && m.form == markCall {
+			to = led
+		}
+		rel := uint64(in.relAt)
+		em.patches = append(em.patches, Patch{at + rel, m.code[rel:], le.AppendUint32(nil, em.distance(at+uint64(in.size), stub))})
+	}
+
+	em.displace(m.At, m.code, 0, m.before)
+	address := bytes + uint64(i)
+	first := -1
+	if m.flags {
+		em.set(address)
+	} else {
+		em.bytes(0x80, 0x3d) // cmp byte [rip+x], 0
+		em.out = le.AppendUint32(em.out, em.distance(em.here()+5, address))
+		em.bytes(0, 0x0f, 0x84, 0, 0, 0, 0) // je first
+		first = len(em.out)
+	}
+	falls := true
+	if m.form == markWindow {
+		falls = em.displace(m.At, m.code, m.before, len(m.code))
+		to = at + uint64(len(m.code))
+	}
+	if falls {
+		em.bytes(0xe9)
+		em.rel32(to)
+	}
+	if first >= 0 {
+		le.PutUint32(em.out[first-4:], uint32(len(em.out)-first))
+		em.set(address)
+		em.bytes(0xe9)
+		em.rel32(em.base + uint64(first))
+	}
+}
+
+// set writes an instruction that sets a byte to 1.
+func (em *emitter) set(address uint64) {
+	em.bytes(0xc6, 0x05)
+	em.out = le.AppendUint32(em.out, em.distance(em.here()+5, address))
+	em.bytes(1)
+}
