@@ -13,9 +13,9 @@ import (
 )
 
 // Environment returns the secrets in an environment of "NAME=value" lines, in the
-// order of their names: the values of variables whose last word is PASSWORD,
-// PASSWD, PASSPHRASE, PASS, PWD, SECRET, TOKEN, KEY, APIKEY, CREDENTIAL or
-// CREDENTIALS (but PWD itself, and public keys), and the password of any URL.
+// order of their names: the values of variables whose name ends in PASSWORD,
+// PASSWD, PASSPHRASE, SECRET, TOKEN, APIKEY, CREDENTIAL, CREDENTIALS, _PASS, _PWD or
+// _KEY (but of public keys), and the password in any URL.
 func Environment(lines []string) []Secret {
 	var out []Secret
 	for _, line := range slices.Sorted(slices.Values(lines)) {
@@ -64,16 +64,19 @@ func secretWord(w []string) string {
 		return ""
 	}
 	last := w[len(w)-1]
-	switch last {
-	case "password", "passwd", "passphrase", "secret", "token", "apikey", "credential", "credentials":
-		return last
-	case "key":
-		if len(w) > 1 && slices.Contains([]string{"access", "api", "auth", "account", "encryption", "license", "master", "private", "secret", "shared", "signing"}, w[len(w)-2]) {
-			return "key"
+	for _, word := range []string{"password", "passwd", "passphrase", "secret", "token", "apikey", "credential", "credentials"} {
+		if strings.HasSuffix(last, word) { // PGPASSWORD, authtoken
+			return word
 		}
+	}
+	if last == "key" && len(w) > 1 && slices.Contains(locks, w[len(w)-2]) {
+		return "key"
 	}
 	return ""
 }
+
+// locks are whose keys are secret.
+var locks = []string{"access", "account", "api", "auth", "encryption", "license", "master", "private", "secret", "shared", "signing"}
 
 // words splits a name: "dbPassword", "--db-password" and "DB_PASSWORD" are db and
 // password.
@@ -176,7 +179,10 @@ func (r *Redactor) Args(argv []string) []string {
 		name, value, set := strings.Cut(arg, "=")
 		word := ""
 		if !strings.ContainsFunc(name, unicode.IsSpace) && (flag || set) {
-			word = secretWord(words(name))
+			w := words(name)
+			if word = secretWord(w); word == "" && len(w) > 0 && w[len(w)-1] == "pass" {
+				word = "password"
+			}
 		}
 		switch {
 		case i > 0 && out[i] != "": // the flag before has masked it

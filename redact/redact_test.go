@@ -30,6 +30,10 @@ func TestText(t *testing.T) {
 		{"by the name beside it", `client_secret = "q8Zr2` + `Vx7Kp0Lm4Tn"`, `client_secret = "[REDACTED:generic-api-key:1]"`},
 		{"also where no name is", `secret := "q8Zr2` + `Vx7Kp0Lm4Tn"; f(q8Zr2` + `Vx7Kp0Lm4Tn)`, `secret := "[REDACTED:generic-api-key:1]"; f([REDACTED:generic-api-key:1])`},
 		{"lines stay", "a\n`" + pem + "`\nb", "a\n`[REDACTED:private-key:1]" + strings.Repeat("\n", 6) + "`\nb"},
+		{"code about one", "const begin = \"-----BEGIN " + "PRIVATE KEY-----\"\n// It has lines of base64, and some words, and so on, and so on.\nconst end = \"-----END " + "PRIVATE KEY-----\"",
+			"const begin = \"-----BEGIN " + "PRIVATE KEY-----\"\n// It has lines of base64, and some words, and so on, and so on.\nconst end = \"-----END " + "PRIVATE KEY-----\""},
+		{"a name", "key.Type = KeyAlgoED25519\nvar key ed25519.PrivateKey\ntoken: sha256.Sum256Reader,", "key.Type = KeyAlgoED25519\nvar key ed25519.PrivateKey\ntoken: sha256.Sum256Reader,"},
+		{"a value without quotes", "API_KEY=q8Zr2" + "Vx7Kp0Lm4Tn", "API_KEY=[REDACTED:generic-api-key:1]"},
 		{"in a URL", "dsn := \"postgres://app:hun" + "ter2@db.example/x\"", "dsn := \"postgres://app:[REDACTED:url-password:1]@db.example/x\""},
 		{"an example in a URL", "// http://user:password@host/ or http://u:%s@host", "// http://user:password@host/ or http://u:%s@host"},
 		{"in a header", "Authorization: Bearer 7f3aQ9z" + "LkW2xPv8sTbN4", "Authorization: Bearer [REDACTED:authorization:1]"},
@@ -92,13 +96,13 @@ func TestKnown(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	got := Environment([]string{
-		"HOME=/home/me", "PWD=/home/me/src", "GITHUB_TOKEN=t0", "DB_PASSWORD=p0", "DB_PASS=p1", "MYSQL_PWD=p2", "OPENAI_API_KEY=k0", "GPG_KEY=k1",
+		"HOME=/home/me", "PWD=/home/me/src", "GITHUB_TOKEN=t0", "DB_PASSWORD=p0", "DB_PASS=p1", "PGPASSWORD=p3", "MYSQL_PWD=p2", "OPENAI_API_KEY=k0", "GPG_KEY=k1",
 		"AWS_SECRET_ACCESS_KEY=k2", "TRACERAG_API_KEY_FILE=/run/key", "SSH_PUBLIC_KEY=ssh-rsa", "MAX_TOKENS=5", "MONKEY=m", "clientSecret=s0",
 		"DATABASE_URL=postgres://app:p4@db/x", "PROXY=http://proxy:3128", "GOOGLE_CREDENTIALS={}", "=x", "nothing",
 	})
 	want := []Secret{
 		{"env:AWS_SECRET_ACCESS_KEY", "k2"}, {"env:DATABASE_URL", "p4"}, {"env:DB_PASS", "p1"}, {"env:DB_PASSWORD", "p0"}, {"env:GITHUB_TOKEN", "t0"},
-		{"env:GOOGLE_CREDENTIALS", "{}"}, {"env:GPG_KEY", "k1"}, {"env:MYSQL_PWD", "p2"}, {"env:OPENAI_API_KEY", "k0"}, {"env:clientSecret", "s0"},
+		{"env:GOOGLE_CREDENTIALS", "{}"}, {"env:GPG_KEY", "k1"}, {"env:MYSQL_PWD", "p2"}, {"env:OPENAI_API_KEY", "k0"}, {"env:PGPASSWORD", "p3"}, {"env:clientSecret", "s0"},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
@@ -109,6 +113,7 @@ func TestArgs(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"app|--password=x y|-token=abc|--name=token", "app|--password=[REDACTED:password:1]|-token=[REDACTED:token:1]|--name=token"},
 		{"app|--api-key|abc|file", "app|--api-key|[REDACTED:key:1]|file"},
+		{"app|--pass|abc|--compass=north|--pass-through=x", "app|--pass|[REDACTED:password:1]|--compass=north|--pass-through=x"},
 		{"app|--secret|--verbose", "app|--secret|--verbose"},
 		{"app|--password", "app|--password"},
 		{"jq|--key|name|--max-tokens=5|-sort-key=id", "jq|--key|name|--max-tokens=5|-sort-key=id"},

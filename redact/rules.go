@@ -171,13 +171,47 @@ func (r *rule) find(out []span, text string, places []int, everywhere []*allow) 
 		for _, m := range r.re.FindAllStringSubmatchIndex(text[from:to], -1) {
 			a, b := r.secret(m)
 			secret, match := text[from+a:from+b], text[from+m[0]:from+m[1]]
-			if a == b || r.Entropy > 0 && entropy(secret) <= r.Entropy || allowed(r.Allow, secret, match) || allowed(everywhere, secret, match) {
+			if a == b || r.Entropy > 0 && entropy(secret) <= r.Entropy || !r.plausible(text, from+a, from+b) || allowed(r.Allow, secret, match) || allowed(everywhere, secret, match) {
 				continue
 			}
 			out = append(out, span{from + a, from + b, r.ID, strings.Contains(r.ID, "generic")})
 		}
 	}
 	return out
+}
+
+// base64Line is in every private key: most have lines of 64 letters.
+var base64Line = regexp.MustCompile(`[A-Za-z0-9+/]{40}`)
+
+// plausible is false for what a rule takes for a secret and what is code: the lines
+// between the two constants that say how a private key begins and ends, and a
+// name such as ed25519.PrivateKey that is assigned to another. (A name that was
+// masked would be so wherever it stands.)
+func (r *rule) plausible(text string, from, to int) bool {
+	switch secret := text[from:to]; r.ID {
+	case "private-key":
+		return base64Line.MatchString(secret)
+	case "generic-api-key":
+		return from > 0 && strings.IndexByte("\"'`", text[from-1]) >= 0 || !name.MatchString(secret) || turns(secret) > len(secret)/4
+	}
+	return true
+}
+
+// name is that of a Go value.
+var name = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\z`)
+
+// turns counts where capital letters or digits begin or digits end: in a name that
+// people gave at few places, in a random one at nearly every second letter.
+func turns(s string) int {
+	n := 0
+	for i := 1; i < len(s); i++ {
+		digit, before := s[i] >= '0' && s[i] <= '9', s[i-1] >= '0' && s[i-1] <= '9'
+		capital := s[i] >= 'A' && s[i] <= 'Z' && s[i-1] >= 'a' && s[i-1] <= 'z'
+		if digit != before || capital {
+			n++
+		}
+	}
+	return n
 }
 
 // begins reports whether a match may go on from the keyword at a place.

@@ -142,6 +142,12 @@ func TestSecretsStayHere(t *testing.T) {
 		look(path, string(data))
 	}
 
+	// A trace without its secrets is a trace.
+	run("export", "--format=pprof", "-o", "masked.pb.gz")
+	if stdout, _ := run("show", "--no-redact", "./masked.pb.gz"); !strings.Contains(stdout, "--password=[REDACTED:password:1]") {
+		t.Errorf("the masked trace has another command line: %s", stdout)
+	}
+
 	// What is masked is said, and stands for one and the same in all places.
 	text, stderr := run("prompt", question)
 	if again, _ := run("prompt", question); again != text {
