@@ -47,7 +47,7 @@ How to read it:
 `
 
 // instructionsValues explains how calltree writes values; a test compares the two.
-const instructionsValues = `- At the end of a line of the call tree stand values of some calls, seen in a second run of the program: "(s string = \"a\", n int = 3) -> error = nil" what the first call was given and returned, "; (\"b\", 3) -> nil" those of another call that differs, "; ..." there were more calls. "did not return": it panicked, or ran to the end. "?" could not be read, "..." is left out, "&" a pointer to what follows.
+const instructionsValues = `- At the end of a line of the call tree stand values of some calls, seen in a second run of the program: "(n int = 3, ok bool = true) -> error = nil" what the first call was given and returned, "; (4, true) -> nil" those of another call that differs, "; ..." there were more calls. "did not return": it panicked, or ran to the end. "?" could not be read, "..." is left out, "&" a pointer to what follows.
 `
 
 const instructionsSourcesOne = `- The sources stand in the order of the first calls, each once, under its function's name and its place as file:first line-last line. Closures (F.func1 and the like) stand within the function that they belong to; all instances of a generic function share one source. A file of a dependency begins with a short name for the module, which "modules" lists.

@@ -508,19 +508,19 @@ func TestInstructionsMatchTheTree(t *testing.T) {
 func TestInstructionsMatchTheValues(t *testing.T) {
 	value := func(name, typ, text string) trace.Value { return trace.Value{Name: name, Type: typ, Text: text} }
 	n := &calltree.Node{Func: &trace.Function{Name: "main.f"}, Calls: 5, Root: trace.RootMain, Values: []trace.Activation{
-		{Args: []trace.Value{value("s", "string", `"a"`), value("n", "int", "3")}, Results: []trace.Value{value("", "error", "nil")}, Returned: true},
-		{Args: []trace.Value{value("s", "string", `"b"`), value("n", "int", "3")}, Results: []trace.Value{value("", "error", "nil")}, Returned: true},
-		{Args: []trace.Value{value("s", "string", `"c"`), {Name: "n", Type: "int", Unread: "not readable"}}},
+		{Args: []trace.Value{value("n", "int", "3"), value("ok", "bool", "true")}, Results: []trace.Value{value("", "error", "nil")}, Returned: true},
+		{Args: []trace.Value{value("n", "int", "4"), value("ok", "bool", "true")}, Results: []trace.Value{value("", "error", "nil")}, Returned: true},
+		{Args: []trace.Value{value("n", "int", "5"), {Name: "ok", Type: "bool", Unread: "not readable"}}},
 	}}
 	var b strings.Builder
 	if err := (&calltree.Tree{Roots: []*calltree.Node{n}, Size: 1}).WriteText(&b, calltree.View{Values: true}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `main.f (s string = "a", n int = 3) -> error = nil; ("b", 3) -> nil; ("c", ?) did not return; ...`
+	const want = "main.f (n int = 3, ok bool = true) -> error = nil; (4, true) -> nil; (5, ?) did not return; ..."
 	if got := strings.TrimSpace(b.String()); got != want {
 		t.Fatalf("got  %s\nwant %s", got, want)
 	}
-	for _, part := range []string{`(s string = \"a\", n int = 3) -> error = nil`, `; (\"b\", 3) -> nil`, "; ...", "did not return", "?"} {
+	for _, part := range []string{"(n int = 3, ok bool = true) -> error = nil", "; (4, true) -> nil", "; ...", "did not return", "?"} {
 		if !strings.Contains(instructionsValues, `"`+part+`"`) {
 			t.Errorf("the instructions do not explain %q", part)
 		}

@@ -169,8 +169,14 @@ func inputAgain(stdin io.Reader) (rewind func() error, empty bool, err error) {
 }
 
 // patience is how long a second run may take: one under a debugger needs longer than
-// the first, and a server has to be ended at some time.
-func patience(first time.Duration) time.Duration { return 30*time.Second + 2*first }
+// the first. Where somebody ended the first, the second ends by itself no more than
+// that one did.
+func patience(tr *trace.Trace) time.Duration {
+	if tr.Exit.Signal != "" {
+		return 5*time.Second + tr.Duration
+	}
+	return 30*time.Second + 2*tr.Duration
+}
 
 // observe runs the program again and hangs the values that it sees into tr, which is
 // left as it is when that fails.
@@ -211,7 +217,7 @@ func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target
 	defer stop()
 	seen, err := breakpoint.Observe(ctx, &again, tr, breakpoint.ObserveOptions{
 		Functions: functions, Calls: r.values.flags.calls, MaxHits: r.recorder.maxHits, MaxStops: r.recorder.maxStops,
-		Limit: patience(tr.Duration), Warn: a.note,
+		Limit: patience(tr), Warn: a.note,
 	})
 	if err != nil {
 		return err

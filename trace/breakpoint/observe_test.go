@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tracerag/fixtures"
 	"tracerag/trace"
@@ -59,6 +60,87 @@ func TestObserve(t *testing.T) {
 				got := observed(r.Trace, want)
 				recordtest.Golden(t, filepath.Join("testdata", program+".values"), got, *update && flags == nil)
 			})
+		}
+	}
+}
+
+// A function that is called all the time is let go, and what is asked for is there
+// nevertheless: no node has more calls observed than were made of it, or than one asked
+// for, and the program runs to its end.
+func TestObserveIsBounded(t *testing.T) {
+	path := fixtures.Build(t, "counters")
+	r := record(t, recordingTest{Job: job{Args: []string{path}, MaxHits: 20, Observe: true}})
+	if !strings.Contains(r.Stderr, "timed out: false") || len(r.Trace.Activations) == 0 {
+		t.Errorf("%d activations, %s", len(r.Trace.Activations), r.Stderr)
+	}
+	seen := map[trace.NodeID]int64{}
+	for _, a := range r.Trace.Activations {
+		seen[a.Node]++
+	}
+	for id, n := range seen {
+		if n > 8 {
+			t.Errorf("%d calls of %s are observed, 8 were asked for", n, r.Trace.Func(id).Name)
+		}
+	}
+
+	// A run that takes too long is ended, and what it showed is kept.
+	start := time.Now()
+	r = record(t, recordingTest{Job: job{Args: []string{path}, MaxHits: 20, Observe: true, ObserveLimit: time.Millisecond}})
+	if !strings.Contains(r.Stderr, "timed out: true") || time.Since(start) > recordtest.Patience/2 {
+		t.Errorf("after %v: %s", time.Since(start), r.Stderr)
+	}
+}
+
+// What has no values says why.
+func TestObserveRefuses(t *testing.T) {
+	for _, c := range []struct{ flags, want string }{
+		{"-ldflags=-w", "no DWARF"},
+		{"-ldflags=-s -w", "no DWARF"},
+	} {
+		cmd, _ := command(t, t.Context(), job{Args: []string{fixtures.Build(t, "values", c.flags)}, MaxHits: unlimited, Observe: true})
+		out, err := cmd.CombinedOutput()
+		if strings.Contains(string(out), "ptrace") {
+			t.Skip("ptrace is not permitted here")
+		}
+		if err == nil || !strings.Contains(string(out), c.want) || !strings.Contains(string(out), "build it without") {
+			t.Errorf("%s: %v, %s", c.flags, err, out)
+		}
+	}
+}
+
+// Two goroutines of one statement in a function that is called from two places are two
+// nodes. Which one a stack is of cannot be seen: rather none than the wrong one.
+func TestNodesOfGoroutines(t *testing.T) {
+	build := func(creators bool) *trace.Trace {
+		tr := &trace.Trace{}
+		b := trace.NewBuilder(tr)
+		fn := func(name string) trace.FuncID { return b.Func(trace.Function{Name: name}) }
+		mainf, start, work, leaf := fn("main.main"), fn("main.start"), fn("main.work"), fn("main.leaf")
+		root := trace.Root{Kind: trace.RootMain}
+		for _, line := range []int{3, 4} {
+			at := b.Call(root, []trace.Frame{{Func: mainf}, {Func: start, CallLine: line}}, 1)
+			g := trace.Root{Kind: trace.RootGoroutine, Go: trace.GoStmt{Func: "main.start", Line: 9}}
+			if creators {
+				g.Go.Creator = at.Ref()
+			}
+			b.Call(g, []trace.Frame{{Func: work}, {Func: leaf, CallLine: 12}}, 1)
+		}
+		return b.Finish()
+	}
+	first, second := build(true), build(false)
+	x := newNodeIndex(first)
+	for i := range second.Nodes {
+		id := trace.NodeID(i)
+		got := x.find(second, id)
+		switch name := second.Func(id).Name; name {
+		case "main.work", "main.leaf":
+			if got != trace.NoNode {
+				t.Errorf("%s is taken for node %d, and may be another", name, got)
+			}
+		default:
+			if got == trace.NoNode || first.Func(got).Name != name || first.Nodes[got].CallLine != second.Nodes[id].CallLine {
+				t.Errorf("%s is taken for node %d", name, got)
+			}
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		}
 		again := *t
 		again.Silent = true
-		o := ObserveOptions{Calls: 8, MaxHits: j.MaxHits, MaxStops: j.MaxStops, Warn: warn}
+		o := ObserveOptions{Calls: 8, MaxHits: j.MaxHits, MaxStops: j.MaxStops, Limit: j.ObserveLimit, Warn: warn}
 		for _, f := range tr.Functions {
 			o.Functions = append(o.Functions, f.Name)
 		}
@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 			return nil, err
 		}
 		tr.Activations = seen.Activations
+		fmt.Fprintf(os.Stderr, "timed out: %v, unmatched: %d, not entered: %q, unknown: %q\n", seen.TimedOut, seen.Unmatched, seen.NotEntered, seen.Unknown)
 		return tr, nil
 	})
 }

@@ -33,7 +33,8 @@ type Job struct {
 	MaxHits          int    // of package breakpoint
 	MaxStops         int    // of package breakpoint
 	Memory           uint64 // of package probe
-	Observe          bool   // of package breakpoint: run it again for values of all that was called
+	Observe          bool   // of package breakpoint: run it again for values of all that was called,
+	ObserveLimit     time.Duration
 	Out              string // file for the trace, as JSON
 }
 
