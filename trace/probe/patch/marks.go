@@ -47,9 +47,6 @@ const (
 	markTaken                  // a conditional branch of six bytes, whose target is the stub
 )
 
-// size is the number of bytes that a mark changes at least.
-func (m *Mark) size() uint64 { return uint64(max(len(m.code), jumpSize)) }
-
 // findLong finds the functions, among those with these indices, that have so many
 // lines that it is worth while to know which of them ran.
 func (m *maker) findLong(fns []int) {
