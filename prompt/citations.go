@@ -75,11 +75,7 @@ func CheckCitations(answer, prompt string) []Citation {
 var positionPattern = regexp.MustCompile(`([\pL\pN_][\pL\pN_./@+~-]*\.(?:go|s))(?::|#)L?(\d{1,7})(?:[-–]L?(\d{1,7}))?`)
 
 func position(s string, m []int) (file string, from, to int) {
-	from, _ = strconv.Atoi(s[m[4]:m[5]]) // seven digits fit
-	to = from
-	if m[6] >= 0 {
-		to, _ = strconv.Atoi(s[m[6]:m[7]])
-	}
+	from, to = numbers(s, m[4:])
 	return s[m[2]:m[3]], from, to
 }
 
@@ -91,14 +87,45 @@ type lineRange struct {
 	from, to int
 }
 
+// leftOutPattern finds the marks of lines that a source in a prompt has not.
+var leftOutPattern = regexp.MustCompile(`\[(?:signature only: )?lines? (\d{1,7})(?:-(\d{1,7}))? left out`)
+
 func linesOf(prompt string) fileLines {
 	fl := fileLines{}
-	for _, m := range positionPattern.FindAllStringSubmatchIndex(prompt, -1) {
+	marks := leftOutPattern.FindAllStringSubmatchIndex(prompt, -1)
+	places := positionPattern.FindAllStringSubmatchIndex(prompt, -1)
+	for i, m := range places {
 		file, from, to := position(prompt, m)
 		base := file[strings.LastIndexByte(file, '/')+1:]
-		fl[base] = append(fl[base], lineRange{file, from, to})
+		next := len(prompt)
+		if i+1 < len(places) {
+			next = places[i+1][0]
+		}
+		// The marks in the source below its heading take lines out of it.
+		for ; len(marks) > 0 && marks[0][0] < next; marks = marks[1:] {
+			first, last := numbers(prompt, marks[0][2:])
+			if marks[0][0] > m[0] && first >= from && last <= to {
+				if from < first {
+					fl[base] = append(fl[base], lineRange{file, from, first - 1})
+				}
+				from = last + 1
+			}
+		}
+		if from <= to {
+			fl[base] = append(fl[base], lineRange{file, from, to})
+		}
 	}
 	return fl
+}
+
+// numbers reads one number or two where a pattern found them.
+func numbers(s string, m []int) (from, to int) {
+	from, _ = strconv.Atoi(s[m[0]:m[1]]) // seven digits fit
+	to = from
+	if m[2] >= 0 {
+		to, _ = strconv.Atoi(s[m[2]:m[3]])
+	}
+	return from, to
 }
 
 // has reports whether both ends of a range are lines of one file that the

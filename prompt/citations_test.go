@@ -73,6 +73,30 @@ func TestCitationsInJSON(t *testing.T) {
 	}
 }
 
+// Lines that a budget left out of a source were not told.
+func TestCitationsOfWhatIsLeftOut(t *testing.T) {
+	text := longText(200)
+	in := inputLong(t, text, statesOf(200, 3, 5))
+	for _, format := range []Format{Markdown, XML, JSON} {
+		p := build(t, in, Options{Budget: 1_400, Format: format})
+		if tier := p.Functions[0].Tier; tier != TierRan {
+			t.Fatalf("%s: the function is %s", format, tier)
+		}
+		for position, known := range map[string]bool{
+			"vm.go:9": true, "vm.go:11": true, "vm.go:12": false, "vm.go:18": true, "vm.go:19": true, "vm.go:20-21": false, "vm.go:22-23": true,
+			"vm.go:18-23": true, "vm.go:300": false, "vm.go:412": true, "vm.go:415": false,
+		} {
+			if got := CheckCitations("See "+position+".", p.Text); got[0].Known != known {
+				t.Errorf("%s: %s is known: %v", format, position, got[0].Known)
+			}
+		}
+	}
+	p := build(t, inputLong(t, text), Options{Budget: 650})
+	if p.Functions[0].Tier != TierSignature || CheckCitations("vm.go:40", p.Text)[0].Known || !CheckCitations("vm.go:10", p.Text)[0].Known {
+		t.Error("of a signature the body is known, or the signature is not")
+	}
+}
+
 func TestStdPackages(t *testing.T) {
 	out, err := exec.Command("go", "list", "std").Output()
 	if err != nil {

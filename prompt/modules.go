@@ -53,11 +53,14 @@ func (m *modules) file(display string) string {
 	return display
 }
 
-// legend has a line for each short name, in their order.
-func (m *modules) legend() string {
+// legend has a line for each short name, in their order; given files as they are
+// shown, for the names that those begin with only.
+func (m *modules) legend(files map[string]bool) string {
 	names := map[string]string{}
 	for _, mod := range m.list {
-		names[m.short[mod]] = mod
+		if name := m.short[mod]; files == nil || files[name] {
+			names[name] = mod
+		}
 	}
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(names)) {

@@ -108,7 +108,7 @@ func (m *material) execute(text string) ([]segment, error) {
 }
 
 func (m *material) templateData() (templateData, []*templateFunction) {
-	d := templateData{Instructions: m.instructions(), Question: m.question, Modules: m.modules.legend()}
+	d := templateData{Instructions: m.instructions(), Question: m.question, Modules: m.modules.legend(nil)}
 	of := map[*item]*templateFunction{}
 	var all []*templateFunction
 	wrap := func(items []*item) []*templateFunction {

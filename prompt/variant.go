@@ -95,9 +95,8 @@ func (m *material) layout(v Variant, at Placement) []part {
 	if at != Last && m.question != "" {
 		parts = append(parts, question)
 	}
-	if legend := m.modules.legend(); legend != "" {
-		parts = append(parts, part{kind: partModules, text: legend})
-	}
+	modules := len(parts)
+	parts = append(parts, part{kind: partModules})
 	switch {
 	case v == Ordered && len(m.runs) == 2:
 		parts = append(parts, m.shared()...)
@@ -120,7 +119,25 @@ func (m *material) layout(v Variant, at Placement) []part {
 	for i := range parts {
 		parts[i].items, parts[i].left = m.cut.apply(parts[i].items)
 	}
-	return slices.DeleteFunc(parts, func(p part) bool { return p.kind.lists() && len(p.items)+p.left == 0 })
+	parts[modules].text = m.modules.legend(m.files(parts))
+	return slices.DeleteFunc(parts, func(p part) bool {
+		return p.kind.lists() && len(p.items)+p.left == 0 || p.kind == partModules && p.text == ""
+	})
+}
+
+// files are the first elements of the files that a cut prompt names; nil is all.
+func (m *material) files(parts []part) map[string]bool {
+	if m.cut == nil || m.cut.positions {
+		return nil
+	}
+	files := map[string]bool{}
+	for _, p := range parts {
+		for _, it := range p.items {
+			first, _, _ := strings.Cut(it.position, "/")
+			files[first] = true
+		}
+	}
+	return files
 }
 
 // one lays out a run by itself.

@@ -448,11 +448,16 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	counted := a.wait("counting the prompt's tokens")
 	pr, err := prompt.Build(in, o)
 	counted()
-	if err != nil {
+	var over *prompt.OverBudgetError
+	switch {
+	case errors.As(err, &over):
+		a.note("%v", err) // nobody has asked yet
+	case err != nil:
 		return err
+	default:
+		a.warnings(pr)
+		a.note("prompt: %s", budgetLine(pr))
 	}
-	a.warnings(pr)
-	a.note("prompt: %s", budgetLine(pr))
 	a.note("trace: %s. Next:", rec.entry.ID)
 	a.hint(fmt.Sprintf("tracerag tree%[1]s\ntracerag ask%[1]s \"your question\"\ntracerag prompt%[1]s --copy \"your question\"", a.dirFlag()))
 	return nil
