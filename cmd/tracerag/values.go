@@ -217,7 +217,7 @@ func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target
 	defer stop()
 	seen, err := breakpoint.Observe(ctx, &again, tr, breakpoint.ObserveOptions{
 		Functions: functions, Calls: r.values.flags.calls, MaxHits: r.recorder.maxHits, MaxStops: r.recorder.maxStops,
-		Limit: patience(tr), Warn: a.note,
+		Limit: patience(tr), Warn: a.note, Mask: a.hider(),
 	})
 	if err != nil {
 		return err
@@ -225,6 +225,15 @@ func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target
 	tr.Activations = seen.Activations
 	a.observed(seen, ctx.Err() != nil)
 	return nil
+}
+
+// hider masks the secrets of strings of which the trace keeps a part: what is shown of
+// them later is too little to tell. Other strings are saved as they are.
+func (a *app) hider() func(string) string {
+	if a.noRedact {
+		return nil
+	}
+	return a.newMasker().Text
 }
 
 // observed says what a second run has shown, and what it has not.

@@ -30,6 +30,7 @@ type ObserveOptions struct {
 	Calls     int                              // activations of each node, trace.MaxActivations at most; 0: DefaultCalls
 	MaxHits   int                              // stops of a function in all; 0: DefaultMaxHits
 	MaxStops  int                              // stops of all of them, towards which MaxHits falls to 1; 0: DefaultMaxStops
+	Mask      func(string) string              // hides secrets in strings that are cut; may be nil
 	Limit     time.Duration                    // after which the run is ended; 0: none
 	Started   func(pid int)                    // called when the program is about to run; may be nil
 	Warn      func(format string, args ...any) // may be nil
@@ -81,6 +82,7 @@ func Observe(ctx context.Context, t *target.Target, tr *trace.Trace, o ObserveOp
 	if ob.reader, err = values.NewReader(tgt); err != nil {
 		return fail(err)
 	}
+	ob.reader.Mask = o.Mask
 	if err := ob.choose(); err != nil {
 		return fail(err)
 	}

@@ -91,6 +91,17 @@ func TestObserveIsBounded(t *testing.T) {
 	}
 }
 
+// A secret is told before its string is cut: afterwards nobody could.
+func TestObserveMasksWhatItCuts(t *testing.T) {
+	path := fixtures.Build(t, "values")
+	r := record(t, recordingTest{Job: job{Args: []string{path}, MaxHits: unlimited, Observe: true, ObserveMask: "long long"}})
+	want := "main.text(s string = \"[MASKED] [MASKED] [MASKED] [MASKED] [MASKED] [MA\"... cut)"
+	got := observed(r.Trace, map[string]int64{"main.text": 1, "main.login": 1})
+	if !strings.Contains(got, want) || !strings.Contains(got, "main.text(s string = \"short\")") {
+		t.Errorf("%s\nhas no %s", got, want)
+	}
+}
+
 // What has no values says why.
 func TestObserveRefuses(t *testing.T) {
 	for _, c := range []struct{ flags, want string }{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"tracerag/trace"
@@ -28,6 +29,9 @@ func TestMain(m *testing.M) {
 		again := *t
 		again.Silent = true
 		o := ObserveOptions{Calls: 8, MaxHits: j.MaxHits, MaxStops: j.MaxStops, Limit: j.ObserveLimit, Warn: warn}
+		if j.ObserveMask != "" {
+			o.Mask = func(s string) string { return strings.ReplaceAll(s, j.ObserveMask, "[MASKED]") }
+		}
 		for _, f := range tr.Functions {
 			o.Functions = append(o.Functions, f.Name)
 		}

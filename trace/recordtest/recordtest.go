@@ -35,6 +35,7 @@ type Job struct {
 	Memory           uint64 // of package probe
 	Observe          bool   // of package breakpoint: run it again for values of all that was called,
 	ObserveLimit     time.Duration
+	ObserveMask      string // is masked in strings that are cut
 	Out              string // file for the trace, as JSON
 }
 

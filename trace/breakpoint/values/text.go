@@ -22,6 +22,10 @@ const (
 	MaxDepth  = 3   // structs, slices and maps within each other
 )
 
+// maxRead is how much of a string is read, in bytes: more than what is shown, so that a
+// secret in it can be told.
+const maxRead = 4096
+
 // overlay is the program's memory with one value put at an address that no
 // program has: so a value that is in registers is read as one in memory.
 type overlay struct {
@@ -45,7 +49,7 @@ func (m *moment) text(typ godwarf.Type, data []byte) (text string, cut bool, unr
 		return "", false, "not readable"
 	}
 	for depth := MaxDepth; ; depth-- {
-		w := writer{mem: m.mem, depth: depth}
+		w := writer{mem: m.mem, mask: m.r.Mask, depth: depth}
 		if depth == 1 {
 			w.room = MaxText // what does not even fit so is cut where the room ends
 		}
@@ -71,7 +75,7 @@ func (m *moment) load(typ godwarf.Type, data []byte) (*proc.Variable, error) {
 	m.scope.Mem = overlay{m.mem, data}
 	v, err := m.scope.EvalExpression(fmt.Sprintf("*(*%q)(%#x)", fullName(typ), uint64(overlayBase)), proc.LoadConfig{
 		FollowPointers: true, MaxVariableRecurse: MaxDepth,
-		MaxStringLen: MaxString * utf8.UTFMax, MaxArrayValues: MaxFields + 1, MaxStructFields: MaxFields + 1,
+		MaxStringLen: maxRead, MaxArrayValues: MaxFields + 1, MaxStructFields: MaxFields + 1,
 	})
 	if err != nil {
 		return nil, err
@@ -98,6 +102,7 @@ func definition(t godwarf.Type) dwarf.Offset {
 // writer writes values.
 type writer struct {
 	mem   proc.MemoryReadWriter
+	mask  func(string) string
 	depth int // levels that are written
 	room  int // bytes after which no element is begun; 0: no limit
 	cut   bool
@@ -174,7 +179,23 @@ func (w *writer) value(v *proc.Variable, level int) {
 
 // str writes a string of which so many bytes are known of length.
 func (w *writer) str(s string, length int64) {
-	w.b.WriteByte('"')
+	shown, rest := quoted(s)
+	if cut := rest || int64(len(s)) < length; cut && w.mask != nil {
+		if masked := w.mask(s); masked != s {
+			shown, _ = quoted(masked)
+			rest = true
+		}
+	}
+	w.b.WriteString(shown)
+	if rest || int64(len(s)) < length {
+		w.dots()
+	}
+}
+
+// quoted returns the beginning of s in quotes, and whether there is more.
+func quoted(s string) (text string, more bool) {
+	var b strings.Builder
+	b.WriteByte('"')
 	end := 0
 	for written := 0; end < len(s); {
 		_, size := utf8.DecodeRuneInString(s[end:])
@@ -183,17 +204,15 @@ func (w *writer) str(s string, length int64) {
 		if written += utf8.RuneCountInString(q); written > MaxString {
 			break
 		}
-		w.b.WriteString(q)
+		b.WriteString(q)
 		end += size
 	}
-	w.b.WriteByte('"')
-	if int64(end) < length {
-		w.dots()
-	}
+	b.WriteByte('"')
+	return b.String(), end < len(s)
 }
 
 func (w *writer) bytes(v *proc.Variable) {
-	data := make([]byte, min(v.Len, MaxString*utf8.UTFMax))
+	data := make([]byte, min(v.Len, maxRead))
 	if n, err := w.mem.ReadMemory(data, v.Base); err != nil || n != len(data) {
 		w.b.WriteByte('?')
 		w.cut = true
@@ -343,7 +362,7 @@ func (w *writer) mapping(v *proc.Variable, level int) {
 	}
 	var entries []entry
 	for i := range n {
-		k := writer{mem: w.mem, depth: w.depth}
+		k := writer{mem: w.mem, mask: w.mask, depth: w.depth}
 		k.value(&v.Children[2*i], level+1)
 		w.cut = w.cut || k.cut && level < w.depth
 		entries = append(entries, entry{k.b.String(), i})

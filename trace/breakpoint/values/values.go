@@ -42,6 +42,11 @@ var ErrNoDWARF = errors.New("it has no DWARF debugging information, which tells 
 // Reader reads the values of one program. It is made while the program is stopped,
 // and used while it is.
 type Reader struct {
+	// Mask hides the secrets in a string that is about to be cut: of what is left of
+	// one nobody could tell that it was a secret. Nil hides nothing. Strings that are
+	// kept whole can be masked whenever they are shown.
+	Mask func(string) string
+
 	tgt   *proc.Target
 	image *proc.Image
 	conv  convention
