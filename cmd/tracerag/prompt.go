@@ -143,14 +143,24 @@ func (a *app) build(s *store.Store, names []string, question string, t *treeFlag
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, v := range views {
-		if v.tree.Size == 0 {
-			return nil, nil, fmt.Errorf("trace %s: the call tree is empty: %s", v.entry.ID, emptyReason(v.trace, v))
-		}
+	in, err := a.fullInput(question, views, p)
+	if err != nil {
+		return nil, nil, err
 	}
 	defer a.wait("making the prompt")()
-	in := a.promptInput(question, views...)
-	in.Named = p.named(views...)
 	pr, err := prompt.Build(in, o)
 	return pr, views, err
+}
+
+// fullInput is what a prompt about some views is made of, with what flags add. There
+// is none about an empty tree.
+func (a *app) fullInput(question string, views []*view, p *promptFlags) (prompt.Input, error) {
+	for _, v := range views {
+		if v.tree.Size == 0 {
+			return prompt.Input{}, fmt.Errorf("trace %s: the call tree is empty: %s", v.entry.ID, emptyReason(v.trace, v))
+		}
+	}
+	in := a.promptInput(question, views...)
+	in.Named = p.named(views...)
+	return in, nil
 }

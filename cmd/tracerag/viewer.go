@@ -109,20 +109,7 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 	c := viewer.Content{
 		Draft:   viewer.Draft{Question: a.mask(question), Variant: o.Variant, Budget: o.Budget},
 		Command: a.promptCommand(views, t, p),
-		Prompt: func(d viewer.Draft) (*prompt.Prompt, error) {
-			for _, v := range views {
-				if v.tree.Size == 0 {
-					return nil, fmt.Errorf("trace %s: the call tree is empty: %s", v.entry.ID, emptyReason(v.trace, v))
-				}
-			}
-			o := o
-			o.Variant, o.Budget = d.Variant, d.Budget
-			in := a.promptInput(d.Question, views...)
-			if !a.noRedact {
-				in.Mask = a.newMasker() // numbers secrets as tracerag prompt does, whatever was shown before
-			}
-			return prompt.Build(in, o)
-		},
+		Prompt:  a.pagePrompt(views, p, o),
 	}
 	for _, v := range views {
 		notes := v.notes()
@@ -135,6 +122,26 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 		}
 	}
 	return viewer.New(c)
+}
+
+// pagePrompt returns what makes a page's prompts, each as tracerag prompt makes it.
+func (a *app) pagePrompt(views []*view, p *promptFlags, o prompt.Options) func(viewer.Draft) (*prompt.Prompt, error) {
+	var last prompt.Input // whose score is that of every draft with its question
+	return func(d viewer.Draft) (*prompt.Prompt, error) {
+		fresh := *a
+		fresh.redactor = nil // secrets have the same numbers, whatever was shown before
+		in, err := fresh.fullInput(d.Question, views, p)
+		if err != nil {
+			return nil, err
+		}
+		if last.Runs != nil && last.Question == in.Question {
+			in.Score = last.Score
+		}
+		last = in
+		o := o
+		o.Variant, o.Budget = d.Variant, d.Budget
+		return prompt.Build(in, o)
+	}
 }
 
 // promptCommand is the command line that prints the prompts of a page, but for what
@@ -159,6 +166,9 @@ func (a *app) promptCommand(views []*view, t *treeFlags, p *promptFlags) string 
 	}
 	if a.noRedact {
 		words = append(words, "--no-redact")
+	}
+	if p.types {
+		words = append(words, "--types")
 	}
 	if p.window != 0 {
 		words = append(words, fmt.Sprintf("--context-window=%d", p.window))

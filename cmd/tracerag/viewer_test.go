@@ -43,7 +43,7 @@ func TestView(t *testing.T) {
 		cmd.Env = append(os.Environ(), "TRACERAG_DIR=", "TRACERAG_MODEL=parrot", "OPENAI_BASE_URL="+model.URL(), "OPENAI_API_KEY=sk-test")
 		return cmd
 	}
-	view := command("view", "--no-open", "-q", "what draws the border?")
+	view := command("view", "--no-open", "--types", "-q", "what draws the border?")
 	stdout, err := view.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestView(t *testing.T) {
 	// The figure on the page is that of the command line which the page shows.
 	figure := func(args ...string) {
 		t.Helper()
-		out, err := command(append([]string{"prompt", "--quiet", "--json", "what draws the border?"}, args...)...).Output()
+		out, err := command(append([]string{"prompt", "--quiet", "--json", "--types", "what draws the border?"}, args...)...).Output()
 		if err != nil {
 			t.Fatalf("prompt %q: %v", args, err)
 		}
@@ -77,7 +77,7 @@ func TestView(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Wait(fmt.Sprintf("document.querySelector('[data-total=\"%d\"]') && !document.querySelector('.figure.stale')", pr.Total))
-		if shell := p.Text("#shell"); !strings.HasPrefix(shell, "tracerag prompt "+entry.ID) || !strings.Contains(shell, strings.Join(args, " ")) {
+		if shell := p.Text("#shell"); !strings.HasPrefix(shell, "tracerag prompt "+entry.ID+" --model=parrot --types ") || !strings.Contains(shell, strings.Join(args, " ")) {
 			t.Errorf("for %q the page shows %s", args, shell)
 		}
 	}
