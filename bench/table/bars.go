@@ -21,7 +21,7 @@ var layouts = map[string]struct {
 	"Stages": {"Where the time of a recording goes",
 		[]string{"find-ms", "setup-cold-ms", "setup-warm-ms", "run-ms", "convert-ms", "save-ms"}},
 	"View": {"tracerag view of a large trace: until its server listens, until the browser has painted the tree, until it has the prompt",
-		[]string{"nodes", "listen-ms", "paint-ms", "first-paint-ms", "prompt-ms", "server-MiB"}},
+		[]string{"nodes", "listen-ms", "paint-ms", "first-paint-ms", "cpu-ms", "prompt-ms", "server-MiB"}},
 	"Fit": {"A prompt within 8,000 tokens, for traces of so many functions",
 		[]string{"nodes", "source-MB", "find-ms", "rank-ms", "fit-ms", "rank-and-fit-ms", "rank-and-fit-cpu-ms", "tracerag-MiB", "tokens"}},
 	"Seen": {"Source-level calls seen in a program as it is, of those made by a build without inlining",

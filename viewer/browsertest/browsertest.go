@@ -122,6 +122,21 @@ func (b *Browser) Open(tb testing.TB, width, height int) *Page {
 	return p
 }
 
+// CPU is the time on all processors that the browser's processes have taken so far.
+func (b *Browser) CPU(tb testing.TB) time.Duration {
+	tb.Helper()
+	var r struct {
+		ProcessInfo []struct{ CPUTime float64 }
+	}
+	p := &Page{tb: tb, browser: b}
+	p.call("SystemInfo.getProcessInfo", nil, &r)
+	var seconds float64
+	for _, info := range r.ProcessInfo {
+		seconds += info.CPUTime
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
 func (b *Browser) start(tb testing.TB, path string) {
 	tb.Helper()
 	in, out, err := os.Pipe()
