@@ -66,8 +66,9 @@
 // # Lines
 //
 // In long functions a plan also marks which basic blocks run ([Mark]): a byte is set
-// by a stub that calls nobody, touches no register and no stack, and leaves the flags
-// alone where they matter. So a mark may stand where no hook may, in the runtime, too.
+// by a stub that calls nobody, uses eight bytes of stack at most, and leaves the
+// registers and, where they matter, the flags as they were. So a mark may stand where no
+// hook may, in the runtime, too.
 // Besides displaced instructions, a call or a branch that is led through the stub
 // serves; nothing has to move then. [Watch.Lines] tells from the bytes which lines ran:
 // see ran.go for blocks without a mark, and lines.go for what an instruction says of

@@ -12,8 +12,8 @@ import (
 
 // What ran inside a long function is told by marks: bytes in memory, one for a
 // basic block, that are 0 until the block runs. A mark's stub calls nobody and
-// needs no register. Where the flags mean nothing it looks whether the byte is set
-// already, so that processors do not take its cache line from each other.
+// changes no register. It looks whether the byte is set already, so that processors do
+// not take its cache line from each other.
 //
 // Not every block needs one: see marker.choose, and [Watch.Lines] for how the other
 // blocks' fate follows.

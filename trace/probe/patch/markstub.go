@@ -4,14 +4,19 @@ package patch
 //
 //	where the flags mean nothing     where they matter
 //	  displaced code before            displaced code before
-//	  cmp byte [byte], 0               mov byte [byte], 1
-//	  je first                         displaced code
-//	back:                              jmp back
-//	  displaced code
-//	  jmp back
-//	first:
-//	  mov byte [byte], 1
-//	  jmp back
+//	  cmp byte [byte], 0               push rcx
+//	  je first                         movzx ecx, byte [byte]
+//	back:                              jrcxz first
+//	  displaced code                   jmp back
+//	  jmp back                       first:
+//	first:                             mov byte [byte], 1
+//	  mov byte [byte], 1             back:
+//	  jmp back                         pop rcx
+//	                                   displaced code
+//	                                   jmp back
+//
+// A store each time would do without all that, and have the processors that run the
+// block at the same time wait for each other.
 //
 // In place of the displaced code and the jump back a call that is led through the
 // stub has a jump to the function, and a branch that is has one to its target.
@@ -49,7 +54,11 @@ func (em *emitter) mark(i int, m *Mark, bytes uint64) {
 	address := bytes + uint64(i)
 	first := -1
 	if m.flags {
+		em.bytes(0x51, 0x0f, 0xb6, 0x0d) // push rcx; movzx ecx, byte [rip+x]
+		em.rel32(address)
+		em.bytes(0xe3, 2, 0xeb, 7) // jrcxz first; jmp back
 		em.set(address)
+		em.bytes(0x59) // pop rcx
 	} else {
 		em.bytes(0x80, 0x3d) // cmp byte [rip+x], 0
 		em.out = le.AppendUint32(em.out, em.distance(em.here()+5, address))

@@ -87,7 +87,8 @@ func (w *Watch) Lines(fn int, whole bool, mark func(i int) Fate) map[int]Fate {
 
 // spread finds the fates that follow from the known ones. Where instructions
 // faulted a block may have run without any of its successors; without whole, one may
-// have run without any that leads to it.
+// have run without any that leads to it. A goroutine that the program's end, or a look
+// at the running program, finds between two instructions counts as one that came on.
 func (g *graph) spread(fates []Fate, faults, whole bool) {
 	changed := true
 	set := func(k int32, f Fate) {

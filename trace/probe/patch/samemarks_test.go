@@ -23,9 +23,18 @@ func (j *judge) mark(addr uint64, plain ...uint64) (n int, note uint32, err erro
 		}
 		return at + 7 + uint64(int64(int32(le.Uint32(p[2:])))), true
 	}
-	to, ok := set(addr, p)
-	n, note = 7, markKept
-	if !ok {
+	n, note = 20, markKept
+	var to uint64
+	if bytes.HasPrefix(p, []byte{0x51, 0x0f, 0xb6, 0x0d}) && len(p) > 20 {
+		to = addr + 8 + uint64(int64(int32(le.Uint32(p[4:]))))
+		if to-j.entries.Marks >= uint64(len(j.marks)) {
+			return 0, 0, nil // of the program
+		}
+		same, ok := set(addr+12, p[12:])
+		if !ok || same != to || !bytes.Equal(p[8:12], []byte{0xe3, 2, 0xeb, 7}) || p[19] != 0x59 {
+			return 0, 0, fmt.Errorf("the mark at %#x does not set its byte and leave all else", addr)
+		}
+	} else {
 		if !bytes.HasPrefix(p, []byte{0x80, 0x3d}) || len(p) < 13 || p[6] != 0 || p[7] != 0x0f || p[8] != 0x84 {
 			return 0, 0, nil
 		}
@@ -40,9 +49,6 @@ func (j *judge) mark(addr uint64, plain ...uint64) (n int, note uint32, err erro
 		if !ok || same != to || len(q) < 12 || q[7] != 0xe9 || first+12+uint64(int64(int32(le.Uint32(q[8:])))) != addr+13 {
 			return 0, 0, fmt.Errorf("the mark at %#x does not set its byte and come back", addr)
 		}
-	}
-	if to-j.entries.Marks >= uint64(len(j.marks)) {
-		return 0, 0, nil
 	}
 	mk := &j.marks[to-j.entries.Marks]
 	for _, at := range plain {
