@@ -227,6 +227,9 @@ func (c *completer) value(f *pflag.Flag, operands []string) {
 			c.add("none", "no baseline")
 		}
 	case what == "FUNC":
+		if f.Name == "values" {
+			c.words("own", "all")
+		}
 		c.functions(operands)
 	}
 }
