@@ -53,6 +53,9 @@ func TestObserve(t *testing.T) {
 	builds := [][]string{nil, {"-gcflags=all=-l"}, {"-gcflags=all=-N -l"}, {"-buildmode=pie"}, {"-trimpath"}}
 	for _, program := range []string{"values", "places", "panics"} {
 		for _, flags := range builds {
+			if program == "panics" && flags != nil && flags[0] != "-gcflags=all=-N -l" {
+				continue // what ends a call does not hang on how values are passed
+			}
 			t.Run(strings.Join(append([]string{program}, flags...), " "), func(t *testing.T) {
 				r := record(t, recordingTest{Job: job{Args: []string{fixtures.Build(t, program, flags...)}, MaxHits: unlimited, Observe: true}})
 				want := fixtures.Want(t, program)
