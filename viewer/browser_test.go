@@ -39,7 +39,7 @@ func TestInBrowser(t *testing.T) {
 		test func(*testing.T, *browsertest.Browser)
 	}{
 		{"tree", testTree}, {"source", testSource}, {"prompt", testPrompt}, {"graph", testGraph}, {"two runs", testTwoRuns},
-		{"report", testReport}, {"sizes", testSizes}, {"many nodes", testManyNodes},
+		{"report", testReport}, {"sizes", testSizes}, {"many nodes", testManyNodes}, {"deep", testDeep}, {"empty", testEmpty},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t, b) })
 	}
@@ -605,4 +605,48 @@ func testManyNodes(t *testing.T, b *browsertest.Browser) {
 		t.Errorf("the last row is at %q", place)
 	}
 	p.Quiet()
+}
+
+// testDeep: a path of 10,000 calls is indented within bounds, and its end is reached.
+func testDeep(t *testing.T, b *browsertest.Browser) {
+	tr := &trace.Trace{Recorder: "probe", Command: []string{"./deep"}}
+	const n = 10_000
+	for i := range n {
+		tr.Functions = append(tr.Functions, trace.Function{Name: fmt.Sprintf("deep.F%d", i), Package: "deep"})
+		tr.Nodes = append(tr.Nodes, trace.Node{Parent: trace.NodeID(i) - 1, Func: trace.FuncID(i), Calls: 1})
+	}
+	tr.Nodes[0].Root = trace.RootMain
+	p, _ := open(t, b, newFixture(t).page(tr), nil)
+	p.Click("#expand")
+	p.Eval("document.querySelector('#tree').focus()", nil)
+	p.Press("End")
+	p.Wait(active + `?.getAttribute("aria-level") === "10000"`)
+	var left float64
+	p.Eval(active+".querySelector('.name').getBoundingClientRect().left", &left)
+	if left > 400 {
+		t.Errorf("the deepest name begins at %v pixels", left)
+	}
+	p.Click("#tab-graph")
+	p.Wait("document.querySelector('.tip').textContent.includes('deep.F9999')")
+	p.Quiet()
+}
+
+// testEmpty: a run of which nothing was recorded says so.
+func testEmpty(t *testing.T, b *browsertest.Browser) {
+	p := b.Open(t, 1280, 800)
+	base, token := listen(t, newFixture(t).page(&trace.Trace{Recorder: "probe", Command: []string{"./draw"}}), nil)
+	p.Go(base + "/#" + token)
+	p.Wait("!document.querySelector('#banner').hidden")
+	if got := p.Text("#banner"); !strings.Contains(got, "empty") {
+		t.Errorf("the banner says %q", got)
+	}
+	p.Click("#tab-graph")
+	p.Click("#tab-run")
+	p.Wait("document.querySelector('#panel-run').innerText.includes('./draw')")
+	p.Quiet()
+
+	// Nor is somebody let in without the token; they are told what to do.
+	p = b.Open(t, 1280, 800)
+	p.Go(base + "/")
+	p.Wait("document.querySelector('#banner').innerText.includes('open the URL that tracerag view printed')")
 }
