@@ -9,7 +9,8 @@ import (
 )
 
 // DefaultReportSize is the limit of a report's data, in bytes: what a mail or an
-// issue takes as an attachment, about 5,000 functions.
+// issue takes as an attachment. A run of 786 nodes and 184 functions takes half a
+// megabyte.
 const DefaultReportSize = 16 << 20
 
 // reported is the data of a report.
