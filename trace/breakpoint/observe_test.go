@@ -158,3 +158,32 @@ func TestNodesOfGoroutines(t *testing.T) {
 		}
 	}
 }
+
+// An option that has no effect: of a text the values show it where it is read, of a file
+// where it gets lost.
+func TestObserveAFlagOnItsWay(t *testing.T) {
+	path := fixtures.Build(t, "tablecat")
+	csv := filepath.Join(fixtures.Dir("tablecat"), "data.csv")
+	functions := map[string]int64{"main.show": 1, "main.showFile": 1, "example.com/tablecat/internal/textview.Render": 1, "example.com/tablecat/internal/csvview.Render": 1}
+	for _, c := range []struct {
+		args []string
+		want []string // parts of lines
+	}{
+		{[]string{path, ":sparkle:", "--emoji"}, []string{"main.show(o *main.options = &{kind: 0, resource: \":sparkle:\", emoji: true,", "textview.Render(", "o textview.Options = {Emoji: true, Align: \"left\", Width: 80}"}},
+		{[]string{path, ":sparkle:"}, []string{"emoji: false,", "o textview.Options = {Emoji: false,"}},
+		{[]string{path, "--csv", csv, "--emoji"}, []string{"main.showFile(o *main.options = &{kind: 1,", "emoji: true,", "csvview.Render(w io.Writer = *os.File(&{name: \"/dev/stdout\"}) cut, text string = \"Language,First"}},
+	} {
+		r := record(t, recordingTest{Job: job{Args: c.args, Include: []string{"example.com/tablecat/..."}, MaxHits: unlimited, Observe: true}})
+		got := observed(r.Trace, functions)
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%q: no %q in\n%s", c.args[1:], want, got)
+			}
+		}
+		for line := range strings.Lines(got) {
+			if strings.Contains(line, "csvview.Render(") && strings.Contains(strings.ToLower(line), "emoji") {
+				t.Errorf("the option reaches %s", line)
+			}
+		}
+	}
+}
