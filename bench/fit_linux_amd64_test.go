@@ -91,7 +91,7 @@ func TestFitProcess(t *testing.T) {
 		t.Skip("for BenchmarkFit")
 	}
 	tr := readTrace(t, path)
-	sources := source.New(source.Config{GOROOT: runtime.GOROOT(), GoVersion: runtime.Version()})
+	sources := source.New(source.Config{GOROOT: goroot(t), GoVersion: runtime.Version()})
 	text := func(f trace.Function) source.Text {
 		return sources.Find(source.Func{Name: f.Name, Package: f.Package, File: f.File, StartLine: f.StartLine})
 	}
@@ -161,7 +161,7 @@ func madeUp(t testing.TB, n int) *trace.Trace {
 // standard lists the functions of the standard library that are for this system, in
 // the order of their files.
 func standard(t testing.TB) []trace.Function {
-	root := filepath.Join(runtime.GOROOT(), "src")
+	root := filepath.Join(goroot(t), "src")
 	var all []trace.Function
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		name := d.Name()
@@ -203,6 +203,15 @@ func standard(t testing.TB) []trace.Function {
 		t.Fatal(err)
 	}
 	return slices.CompactFunc(all, func(a, b trace.Function) bool { return a.Name == b.Name })
+}
+
+// goroot is the directory of the Go distribution that the go command belongs to.
+func goroot(t testing.TB) string {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // methodOf names a function within its package as the linker does, if it is no

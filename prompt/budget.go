@@ -139,32 +139,40 @@ const (
 // whole is the prompt with all that there is, nil if that does not fit. It also
 // lists the items.
 func (f *fitter) whole() (*Prompt, error) {
-	all := map[*item]*item{}
+	functions := map[*item]*item{}
 	for _, it := range f.m.union() {
-		all[it] = it
+		functions[it] = it
 	}
-	f.m.cut = &cut{items: all, nodes: map[*calltree.Node]bool{}}
+	f.m.cut = &cut{items: functions, nodes: map[*calltree.Node]bool{}}
 	sources, err := f.m.render(f.o)
 	f.m.cut = nil
 	if err != nil {
 		return nil, err
 	}
 	f.count(sources)
-	bytes := 0
-	for _, s := range sources {
-		bytes += len(s.text)
-	}
-	if bytes > f.o.Budget*bytesPerToken || f.hasTree() && f.nodes() > f.o.Budget*nodesPerToken {
+	if size(sources) > f.o.Budget*bytesPerToken || f.hasTree() && f.nodes() > f.o.Budget*nodesPerToken {
 		return nil, nil
 	}
-	p, err := f.build()
-	if err != nil || p.Total > f.o.Budget {
+	all, err := f.m.render(f.o)
+	if err != nil || size(all) > f.o.Budget*bytesPerToken {
 		return nil, err
+	}
+	p := account(all, f.o)
+	if p.Total > f.o.Budget {
+		return nil, nil
 	}
 	for i := range f.units {
 		f.measure(&f.units[i])
 	}
 	return f.report(p), nil
+}
+
+func size(segments []segment) int {
+	n := 0
+	for _, s := range segments {
+		n += len(s.text)
+	}
+	return n
 }
 
 func (f *fitter) hasTree() bool { return f.o.Template != "" || f.o.Variant.hasTree() }

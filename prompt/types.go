@@ -181,7 +181,10 @@ func (f *fitter) declarations() ([]*item, []Item) {
 	items := make([]Item, len(decls))
 	for i, d := range decls {
 		items[i].Score = score[d]
-		n := f.o.Counter.Count(f.o.item(d))
+		n := len(d.text) / bytesPerToken
+		if n <= f.o.Budget { // else it is one of those tables that take seconds to count
+			n = f.o.Counter.Count(f.o.item(d))
+		}
 		items[i].Tokens[TierFull] = n
 		if n > longDeclaration {
 			if w := f.m.window(d); w != nil {

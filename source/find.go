@@ -153,16 +153,21 @@ func (r *Resolver) load(pl place) *file {
 	if f, ok := r.files[pl.path]; ok {
 		return f
 	}
-	var f *file
-	if data, mod, err := readRegular(pl.root, pl.path); err == nil {
-		if filepath.Ext(pl.path) == ".s" {
-			f = parseAsm(pl, data, mod)
-		} else {
-			f = parseGo(pl, data, mod)
-		}
-	}
+	f := read(pl)
 	r.files[pl.path] = f
 	return f
+}
+
+// read reads and indexes a file; nil when it cannot be read.
+func read(pl place) *file {
+	data, mod, err := readRegular(pl.root, pl.path)
+	switch {
+	case err != nil:
+		return nil
+	case filepath.Ext(pl.path) == ".s":
+		return parseAsm(pl, data, mod)
+	}
+	return parseGo(pl, data, mod)
 }
 
 // siblings lists the source files of a place's directory, by name.

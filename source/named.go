@@ -33,74 +33,95 @@ func (r *Resolver) Named(t Text) []Decl {
 	if f == nil || filepath.Ext(t.Path) != ".go" {
 		return nil
 	}
+	own := r.packageAt(f.place, f.pkgName)
 	var out []Decl
-	seen := map[*global]bool{}
+	seen := map[*Decl]bool{}
 	for _, n := range namesIn(t.Body) {
-		pkg := r.packageOf(f)
+		pkg := own
 		if n.pkg != "" {
 			pkg = r.importedAs(f, n.pkg)
 		}
-		g, ok := pkg[n.name]
-		if !ok || seen[g.global] {
-			continue
+		if d := pkg[n.name]; d != nil && !seen[d] {
+			seen[d] = true
+			out = append(out, *d)
 		}
-		seen[g.global] = true
-		out = append(out, g.decl())
 	}
 	return out
 }
 
-// declaredGlobal is a global and the file that has it.
-type declaredGlobal struct {
-	file   *file
-	global *global
+// declaredIn is what a file declares for all of its package. Unlike a [file] it has
+// the text of nothing else: a package may be large, and of most packages one or two
+// declarations are wanted.
+type declaredIn struct {
+	pkgName string
+	decls   []*Decl
 }
 
-func (g declaredGlobal) decl() Decl {
-	f := g.file
-	return Decl{
-		Keyword: g.global.keyword.String(), Package: f.pkgName, Names: g.global.names,
-		Path: f.path, Display: f.display,
-		Start: g.global.line, End: g.global.endLine, DocStart: g.global.docLine,
-		Doc: f.text[g.global.doc:g.global.docEnd], Body: f.text[g.global.start:g.global.end],
+// declarationsIn reads and indexes a file once; it is empty when that cannot be read.
+func (r *Resolver) declarationsIn(pl place) *declaredIn {
+	if d := r.declared[pl.path]; d != nil {
+		return d
 	}
+	out := &declaredIn{}
+	r.declared[pl.path] = out
+	f, loaded := r.files[pl.path]
+	if !loaded {
+		f = read(pl)
+	}
+	if f == nil {
+		return out
+	}
+	out.pkgName = strings.Clone(f.pkgName)
+	for i := range f.globals {
+		g := &f.globals[i]
+		d := &Decl{
+			Keyword: g.keyword.String(), Package: out.pkgName, Path: f.path, Display: f.display,
+			Start: g.line, End: g.endLine, DocStart: g.docLine,
+			Doc: strings.Clone(f.text[g.doc:g.docEnd]), Body: strings.Clone(f.text[g.start:g.end]),
+		}
+		for _, name := range g.names {
+			d.Names = append(d.Names, strings.Clone(name))
+		}
+		out.decls = append(out.decls, d)
+	}
+	return out
 }
 
 // globals are the declarations of a package, by name.
-type globals map[string]declaredGlobal
+type globals map[string]*Decl
 
-// packageOf returns the globals of a file's package. Those of test files are
-// visible to test files only.
-func (r *Resolver) packageOf(f *file) globals {
-	dir, test := filepath.Dir(f.path), strings.HasSuffix(f.path, "_test.go")
-	key := packageKey{dir, f.pkgName, test}
+type packageKey struct {
+	dir, name string
+	test      bool
+}
+
+// packageAt returns the declarations of the package that a file belongs to. Those
+// of test files are visible to test files only.
+func (r *Resolver) packageAt(at place, name string) globals {
+	test := strings.HasSuffix(at.path, "_test.go")
+	key := packageKey{filepath.Dir(at.path), name, test}
 	if g, ok := r.packages[key]; ok {
 		return g
 	}
 	g := globals{}
 	r.packages[key] = g
-	for _, pl := range r.siblings(f.place, ".go") {
-		if !test && strings.HasSuffix(pl.path, "_test.go") {
+	for _, pl := range r.siblings(at, ".go") {
+		if !test && strings.HasSuffix(pl.path, "_test.go") || pl.path != at.path && !r.builds(pl.path) {
 			continue
 		}
-		sib := r.load(pl)
-		if sib == nil || sib.pkgName != f.pkgName || sib != f && !r.builds(pl.path) {
+		in := r.declarationsIn(pl)
+		if in.pkgName != name {
 			continue
 		}
-		for i := range sib.globals {
-			for _, name := range sib.globals[i].names {
-				if _, ok := g[name]; !ok && name != "_" {
-					g[name] = declaredGlobal{sib, &sib.globals[i]}
+		for _, d := range in.decls {
+			for _, n := range d.Names {
+				if g[n] == nil && n != "_" {
+					g[n] = d
 				}
 			}
 		}
 	}
 	return g
-}
-
-type packageKey struct {
-	dir, name string
-	test      bool
 }
 
 // builds reports whether a file is part of the program, as far as its name and
@@ -124,8 +145,9 @@ func (r *Resolver) importedAs(f *file, name string) globals {
 		if i.name != "" && i.name != name || i.name == "" && !mayBeNamed(i.path, name) {
 			continue
 		}
-		if other := r.anyFileOf(i.path); other != nil && (i.name == name || other.pkgName == name) {
-			return r.packageOf(other)
+		at, pkgName := r.anyFileOf(i.path)
+		if pkgName != "" && (i.name == name || pkgName == name) {
+			return r.packageAt(at, pkgName)
 		}
 	}
 	return nil
@@ -142,11 +164,12 @@ func mayBeNamed(importPath, name string) bool {
 	return false
 }
 
-// anyFileOf returns a file of a package of the program's modules, or nil.
-func (r *Resolver) anyFileOf(importPath string) *file {
+// anyFileOf returns a file of a package of the program's modules, and the package's
+// name; "" if there is none.
+func (r *Resolver) anyFileOf(importPath string) (at place, pkgName string) {
 	m, ok := r.places.moduleOf(importPath)
 	if !ok {
-		return nil
+		return place{}, ""
 	}
 	own := r.places.inModule(m, importPath+"/x.go")
 	for _, pl := range r.places.candidates(own, importPath+"/x.go") {
@@ -157,10 +180,10 @@ func (r *Resolver) anyFileOf(importPath string) *file {
 			if strings.HasSuffix(sib.path, "_test.go") || !r.builds(sib.path) {
 				continue
 			}
-			if f := r.load(sib); f != nil && f.pkgName != "" {
-				return f
+			if in := r.declarationsIn(sib); in.pkgName != "" {
+				return sib, in.pkgName
 			}
 		}
 	}
-	return nil
+	return place{}, ""
 }

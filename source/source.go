@@ -131,6 +131,7 @@ type Resolver struct {
 	dirs  map[string][]place // Go files of a directory, by its path
 
 	packages map[packageKey]globals
+	declared map[string]*declaredIn // by path
 }
 
 // New returns a Resolver for the binary that c describes.
@@ -143,6 +144,7 @@ func New(c Config) *Resolver {
 		dirs:   make(map[string][]place),
 
 		packages: make(map[packageKey]globals),
+		declared: make(map[string]*declaredIn),
 	}
 }
 
