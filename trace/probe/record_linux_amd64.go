@@ -163,7 +163,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 	}
 	slide := entry - p.entry
 	r.text = t.Binary.TextStart + slide
-	if err := r.share(t, len(p.plan.Hooks), o.Memory); err != nil {
+	if err := r.share(t, p.plan.Inner(), o.Memory); err != nil {
 		return nil, err
 	}
 	code, err := machine.Assemble(p.runtime, r.layout)
@@ -181,7 +181,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 		plan.Marks = nil // for want of memory; then no lines are known
 	}
 	stubs, patches, err := plan.Emit(base+stubsAt, slide, patch.Entries{
-		Enter: base + uint64(code.Enter), Go: base + uint64(code.Enter), Leaf: base + uint64(code.Leaf), Block: base + uint64(code.Block),
+		Enter: base + uint64(code.Enter), Go: base + uint64(code.Enter), Leaf: base + uint64(code.Leaf), Block: base + uint64(code.Block), Bare: base + uint64(code.Bare),
 		Marks: r.marks.at.Start,
 	})
 	if err != nil {
@@ -205,8 +205,8 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 
 // share maps the shared memory, in a smaller size where a limit refuses it or
 // would then refuse the program its own.
-func (r *running) share(t *target.Target, hooks int, memory uint64) error {
-	r.layout = machine.NewLayout(hooks, memory)
+func (r *running) share(t *target.Target, inner []uint32, memory uint64) error {
+	r.layout = machine.NewLayout(inner, memory)
 	for most := r.mostShared(t); r.layout.Size() > most; {
 		if !r.layout.Shrink() {
 			return fmt.Errorf("its address space is limited (ulimit -v), and the recorder takes %d MB of it", r.layout.Size()>>20)

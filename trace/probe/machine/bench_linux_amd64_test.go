@@ -37,9 +37,9 @@ func BenchmarkCall(b *testing.B) {
 	b.Run("block", func(b *testing.B) {
 		s := newSimulation(b, small)
 		s.call(0, 0)
-		s.inside(s.tg.block, 0, 0)
+		s.inside(0, 1)
 		g := s.cur
-		g.regs.SP, g.regs.R13 = g.sp-24, 100|Unpushed
+		g.regs.SP, g.regs.BP, g.regs.R13 = g.sp-24, g.bp, 1
 		for b.Loop() {
 			source.Repeat(s.tg.block, &g.regs, inner)
 		}

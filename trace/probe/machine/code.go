@@ -31,7 +31,8 @@ type Code struct {
 	Bytes []byte
 	Enter uint32 // offset of the entry for functions
 	Leaf  uint32 // offset of the entry for functions that call nothing and have no blocks
-	Block uint32 // offset of the entry for blocks of inlined bodies
+	Block uint32 // offset of the entry for blocks of inlined bodies, where RBP is that of their function
+	Bare  uint32 // offset of the entry for blocks in functions without a frame
 }
 
 // A hole is a number in the recorder's code that stands for one that is known
@@ -47,12 +48,15 @@ const (
 	holes64   = 0x7e57_0000_7e57_0000
 	blockMark = holes64 + 8
 	leafMark  = holes64 + 10
+	bareMark  = holes64 + 14
+
+	entryAlign = 32 // PCALIGN behind the marks
 )
 
 // Assemble fills the recorder's holes: for a target whose runtime has this
 // layout.
 func Assemble(r Runtime, l Layout) (Code, error) {
-	if l.Near == 0 || l.rowBytes() > math.MaxInt32 || l.Slots*slotSize > math.MaxUint32 {
+	if l.Near == 0 || l.rowBytes() > math.MaxInt32 || l.Slots*slotSize > math.MaxUint32 || l.MaxCells > math.MaxUint32>>nameBits {
 		return Code{}, fmt.Errorf("the recorder's tables cannot have %d and %d slots", l.Near, l.Slots)
 	}
 	holes := []hole{
@@ -66,7 +70,8 @@ func Assemble(r Runtime, l Layout) (Code, error) {
 		{holes32 + 8, 4, (l.Near - 1) * slotSize},
 		{holes32 + 9, 4, l.Rows},
 		{holes32 + 10, 4, l.rowBytes()},
-		{holes32 + 11, 4, l.MaxNodes},
+		{holes32 + 11, 4, l.MaxCells},
+		{holes32 + 12, 4, l.firstCell()},
 		{holes64 + 1, 8, l.Base},
 		{holes64 + 2, 8, l.Base + l.tableOff()},
 		{holes64 + 3, 8, l.Base + l.nodesOff()},
@@ -75,17 +80,19 @@ func Assemble(r Runtime, l Layout) (Code, error) {
 		{holes64 + 6, 8, l.Base + l.countsOff() + l.Rows*l.rowBytes()},
 		{holes64 + 7, 8, l.Base + overflowOff},
 		{holes64 + 11, 8, l.Base + l.farOff()},
+		{holes64 + 12, 8, l.Base + l.ordersOff()},
+		{holes64 + 13, 8, l.Base + l.innerOff()},
 	}
 	c := Code{Bytes: bytes.Clone(recorder)}
 	for _, e := range []struct {
 		mark uint64
 		to   *uint32
-	}{{blockMark, &c.Block}, {leafMark, &c.Leaf}} {
+	}{{blockMark, &c.Block}, {leafMark, &c.Leaf}, {bareMark, &c.Bare}} {
 		at := bytes.Index(c.Bytes, le.AppendUint64(nil, e.mark))
 		if at < 0 {
 			return Code{}, fmt.Errorf("the recorder's code is damaged: it has no entry %#x", e.mark)
 		}
-		*e.to = uint32(at + 8)
+		*e.to = uint32(at+8+entryAlign-1) &^ (entryAlign - 1)
 	}
 	// 64-bit marks hold 32-bit ones, so they are first.
 	for i := len(holes) - 1; i >= 0; i-- {

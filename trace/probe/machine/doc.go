@@ -3,12 +3,14 @@
 //
 // # What lies in the shared memory
 //
-//	header     next free byte of the arena, next node, what was dropped
+//	header     next free byte of the arena, next cell, what was dropped
+//	inner      by hook, how many hooks are inside its function
 //	tables     slots of 32 bytes: from (parent, call site, hook) to a node; a near
-//	           one, which is small enough for the processor's caches, and a far one
-//	           for what finds no room there
-//	nodes      16 bytes each, numbered in the order of their first call
-//	counters   8 bytes a node, a row for each P and one for calls without a P
+//	           one, where what is called together stands together, and a far one for
+//	           what finds no room there
+//	nodes      16 bytes a cell
+//	orders     4 bytes a cell: the node's number, which is that of its first call
+//	counters   8 bytes a cell, a row for each P and one for calls without a P
 //	arena      for each goroutine its state and shadow stack
 //
 // The target writes; the tracer reads whenever it likes, also while the target
@@ -22,6 +24,12 @@
 // node of its own, but calls made inside it belong to the ancestor
 // (Node.Target): the tree is bounded by the program, not by its recursion.
 //
+// A node's cell is its place in these tables. Behind it are cells for the blocks
+// of its function. The entry of the shadow stack that tells the host of a block
+// so tells the block's counter, too, and nothing is searched. A counter counts down:
+// taking one from zero sets the carry flag, by which a block's first call in a context
+// is noticed, and given its number, for one instruction.
+//
 // # How the caller is found
 //
 // Nothing hooks returns. Each goroutine has a shadow stack of the depths,
@@ -34,6 +42,6 @@
 // # Counting
 //
 // Every P has its own counters. The recorder's code is no place at which a
-// goroutine can be preempted, so a plain increment is exact, and costs a
+// goroutine can be preempted, so a plain decrement is exact, and costs a
 // fraction of an atomic one.
 package machine

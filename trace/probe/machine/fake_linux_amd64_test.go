@@ -2,6 +2,7 @@ package machine
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -29,27 +30,31 @@ type target struct {
 	enter  uintptr
 	leaf   uintptr
 	block  uintptr
+	bare   uintptr
 }
 
 // small is a layout that is quickly made.
-var small = Layout{Near: 1 << 6, Slots: 1 << 12, MaxNodes: 1 << 12 / 8 * 7, Rows: 4, Arena: 1 << 20}
+var small = Layout{Inner: inner(16), Near: 1 << 6, Slots: 1 << 13, MaxCells: 1 << 13 / 8 * 7, Rows: 4, Arena: 1 << 20}
+
+// inner is of so many hooks, each of which has two inside.
+func inner(hooks int) []uint32 { return slices.Repeat([]uint32{2}, hooks) }
 
 func newTarget(t testing.TB, l Layout) *target {
 	t.Helper()
-	mem := pages(t, int(l.Size()))
+	mem := mapped(t, int(l.Size()))
 	l.Base = addressOf(mem)
 	copy(mem, l.Header())
 	c, err := Assemble(fakeRuntime, l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := pages(t, len(c.Bytes))
+	code := mapped(t, len(c.Bytes))
 	copy(code, c.Bytes)
 	if err := unix.Mprotect(code, unix.PROT_READ|unix.PROT_EXEC); err != nil {
 		t.Skip("memory cannot be made executable here:", err)
 	}
 	at := uintptr(addressOf(code))
-	return &target{layout: l, mem: mem, enter: at + uintptr(c.Enter), leaf: at + uintptr(c.Leaf), block: at + uintptr(c.Block)}
+	return &target{layout: l, mem: mem, enter: at + uintptr(c.Enter), leaf: at + uintptr(c.Leaf), block: at + uintptr(c.Block), bare: at + uintptr(c.Bare)}
 }
 
 // tree reads what was recorded.
@@ -62,8 +67,8 @@ func (tg *target) tree(t testing.TB) *Tree {
 	return tree
 }
 
-// pages maps memory of its own, which takes room as it is written to.
-func pages(t testing.TB, size int) []byte {
+// mapped maps memory of its own, which takes room as it is written to.
+func mapped(t testing.TB, size int) []byte {
 	t.Helper()
 	b, err := unix.Mmap(-1, 0, (size+4095)&^4095, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
@@ -85,13 +90,13 @@ type thread struct{ m, p []byte }
 
 // processor is a p with this id.
 func processor(t testing.TB, id uint32) []byte {
-	p := pages(t, 64)
+	p := mapped(t, 64)
 	le.PutUint32(p[fakeRuntime.ID:], id)
 	return p
 }
 
 // newThread is one without a P, which runs no goroutine.
-func newThread(t testing.TB) *thread { return &thread{m: pages(t, 64)} }
+func newThread(t testing.TB) *thread { return &thread{m: mapped(t, 64)} }
 
 // on gives the thread a P; nil takes it away.
 func (th *thread) on(p []byte) {
@@ -115,7 +120,7 @@ type goroutine struct {
 }
 
 func newGoroutine(t testing.TB, stack int) *goroutine {
-	return &goroutine{g: pages(t, wordsOfG*8), stack: pages(t, stack)}
+	return &goroutine{g: mapped(t, wordsOfG*8), stack: mapped(t, stack)}
 }
 
 // start makes the g a new goroutine, made by the go statement that returns to pc.
@@ -141,13 +146,18 @@ func (tg *target) enterFrom(t testing.TB, th *thread, g *goroutine, hook uint32)
 	tg.call(t, tg.enter, th, g, g.sp, hook)
 }
 
-// blockIn does what the stub of a block does, in the function that runs.
-func (tg *target) blockIn(t testing.TB, th *thread, g *goroutine, hook uint32) {
+// blockIn does what the stub of a block does, in the function that runs, which has
+// a frame or not.
+func (tg *target) blockIn(t testing.TB, th *thread, g *goroutine, k uint32, framed bool) {
 	t.Helper()
 	for i := range uint64(3) { // R12, R13 and R15 of the function
 		g.store(g.sp-8*(i+1), g.random())
 	}
-	tg.call(t, tg.block, th, g, g.sp-24, hook)
+	entry := tg.bare
+	if framed {
+		entry = tg.block
+	}
+	tg.call(t, entry, th, g, g.sp-24, k)
 }
 
 // stackNeed is what the recorder's stub is promised, see package patch.

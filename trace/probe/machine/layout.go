@@ -12,89 +12,130 @@ import (
 const (
 	nextOff    = 0  // address of the next free byte of the arena
 	endOff     = 8  // address of the arena's end
-	nodeOff    = 16 // number of the next node
+	cellOff    = 16 // number of the next free cell
 	droppedOff = 24
 	statesOff  = 32
 	fullOff    = 40
+	orderOff   = 48 // the next number in the order of first calls
 
 	overflowOff = 64 // a slot that stands for all nodes that had no room
 	headerSize  = 4096
 
 	unknownSite = 1
 
-	slotSize = 32
-	nodeSize = 16
+	slotSize  = 32
+	nodeSize  = 16
+	orderSize = 4
+	innerSize = 4
 )
 
-// name is the source's NAME.
-const name = 0x9e3779b1
+// nameBits is how far a cell is shifted to make the name of its node: by the size of
+// two slots.
+const nameBits = 6
 
-// The node of all calls that had no node for want of room.
+// The node of all calls that had no node for want of room: its cell, and its number.
 const overflowNode = 1
 
 // Layout is how the shared memory is divided. It is mapped at the address Base
 // in the target.
+//
+// A node has a cell, which is its place in the tables of nodes and counters. Behind
+// it are as many more as its function has hooks inside, so that a block finds its
+// counter without a search.
 type Layout struct {
 	Base     uint64
-	Near     uint64 // slots of the table that is looked at first; a power of two
-	Slots    uint64 // of the table for what finds no room in that; a power of two
-	MaxNodes uint64 // nodes have smaller numbers than this
-	Rows     uint64 // of counters that belong to a P; a P with a higher id shares the last row
-	Arena    uint64 // bytes
+	Inner    []uint32 // by hook, of which the first is number 1: hooks inside the function that it enters
+	Near     uint64   // slots of the table that is looked at first; a power of two
+	Slots    uint64   // of the table for what finds no room in that; a power of two
+	MaxCells uint64   // cells have smaller numbers than this
+	Rows     uint64   // of counters that belong to a P; a P with a higher id shares the last row
+	Arena    uint64   // bytes
 }
 
-// Bounds of the table's size. A slot is 32 bytes, and a node that was called
-// takes one, 16 bytes more, and 8 for each P that called it.
+// Bounds of the tables' sizes.
 const (
-	minSlots = 1 << 15
-	maxSlots = 1 << 24
-	rows     = 256
+	leastSlots = 1 << 15 // where memory is scarce
+	minSlots   = 1 << 17
+	maxSlots   = 1 << 24
+	maxNear    = 1 << 20
+	rows       = 256
 )
 
-// NewLayout chooses sizes for a program with so many hooks. Where memory is not
-// zero it is the number of bytes that table, nodes and counters of one P may
-// use at most.
-func NewLayout(hooks int, memory uint64) Layout {
-	// Programs of 1,000 to 30,000 hooks made 2 to 20 nodes a hook.
-	slots := uint64(1) << bits.Len64(uint64(max(hooks, 1))*48)
+// NewLayout chooses sizes for a program with these hooks (see Layout.Inner). Where
+// memory is not zero it is the number of bytes that tables, nodes and counters of one
+// P may use at most.
+func NewLayout(inner []uint32, memory uint64) Layout {
+	// Programs of 1,000 to 60,000 hooks had 0.5 to 5 cells a hook.
+	slots := uint64(1) << bits.Len64(uint64(max(len(inner), 1))*48)
+	slots = min(max(slots, minSlots), maxSlots)
 	if memory > 0 {
-		slots = memory / (slotSize + nodeSize + 8)
-		slots = 1 << (bits.Len64(max(slots, 1)) - 1)
+		slots = maxSlots
+		for slots > leastSlots && tableBytes(slots) > memory {
+			slots /= 2
+		}
 	}
-	// Few programs call more contexts in a run than they have hooks. The near
-	// table is for those; and 8 MiB of them are its bound.
-	near := uint64(1) << bits.Len64(uint64(hooks)*8)
-	l := Layout{Near: min(max(near, 1<<12), 1<<18), Slots: min(max(slots, minSlots), maxSlots), Rows: rows, Arena: 4 << 30}
-	// Linear probing is quick until the table is nearly full.
-	l.MaxNodes = l.Slots / 8 * 7
+	l := Layout{Inner: inner, Slots: slots, Rows: rows, Arena: 4 << 30}
+	l.fit()
 	return l
+}
+
+// fit sets what follows from Slots.
+func (l *Layout) fit() {
+	// Two slots a cell, up to a size beyond which nobody is near anybody.
+	l.Near = min(2*l.Slots, maxNear)
+	// Linear probing is quick until the table is nearly full.
+	l.MaxCells = l.Slots / 8 * 7
+}
+
+// tableBytes is what so many slots take with all that there are as many of.
+func tableBytes(slots uint64) uint64 {
+	return min(2*slots, maxNear)*slotSize + slots*(slotSize+nodeSize+orderSize+8)
 }
 
 // nearSpare is slots behind the near table, so that a search in it need not start
 // over at its end: a page of them, more than it looks at.
 const nearSpare = 128
 
+func pages(n uint64) uint64 { return (n + 4095) &^ 4095 }
+
 func (l Layout) rowBytes() uint64  { return l.Slots * 8 }
-func (l Layout) tableOff() uint64  { return headerSize }
+func (l Layout) innerOff() uint64  { return headerSize }
+func (l Layout) tableOff() uint64  { return l.innerOff() + pages(uint64(len(l.Inner)+1)*innerSize) }
 func (l Layout) farOff() uint64    { return l.tableOff() + (l.Near+nearSpare)*slotSize }
 func (l Layout) nodesOff() uint64  { return l.farOff() + l.Slots*slotSize }
-func (l Layout) countsOff() uint64 { return l.nodesOff() + l.Slots*nodeSize }
+func (l Layout) ordersOff() uint64 { return l.nodesOff() + l.Slots*nodeSize }
+func (l Layout) countsOff() uint64 { return l.ordersOff() + pages(l.Slots*orderSize) }
 func (l Layout) arenaOff() uint64  { return l.countsOff() + (l.Rows+1)*l.rowBytes() }
 
 // Size is that of the whole shared memory, in bytes, a multiple of the page size.
 func (l Layout) Size() uint64 { return l.arenaOff() + l.Arena }
 
+// firstCell is the first one that is not the overflow's: what is called in functions
+// that had no room is counted there, too.
+func (l Layout) firstCell() uint64 {
+	most := uint32(0)
+	if len(l.Inner) > 0 {
+		most = slices.Max(l.Inner)
+	}
+	return overflowNode + 1 + uint64(most)
+}
+
 // Header returns the bytes that the shared memory must begin with; the rest is
 // zero.
 func (l Layout) Header() []byte {
-	h := make([]byte, headerSize)
+	h := make([]byte, headerSize, l.tableOff())
 	le.PutUint64(h[nextOff:], l.Base+l.arenaOff())
 	le.PutUint64(h[endOff:], l.Base+l.arenaOff()+l.Arena)
-	le.PutUint64(h[nodeOff:], overflowNode+1)
+	le.PutUint64(h[cellOff:], l.firstCell())
+	le.PutUint64(h[orderOff:], overflowNode+1)
 	slot := h[overflowOff:]
 	le.PutUint64(slot, 1) // no hook has this key
 	le.PutUint32(slot[12:], overflowNode)
-	le.PutUint32(slot[16:], overflowNode*name)
+	le.PutUint32(slot[16:], overflowNode<<nameBits)
+	h = le.AppendUint32(h, 0) // there is no hook 0
+	for _, n := range l.Inner {
+		h = le.AppendUint32(h, n)
+	}
 	return h
 }
 
@@ -105,7 +146,8 @@ const (
 	Root     = 1 << 31 // a goroutine's root; Site is that of its go statement
 )
 
-// Node is a call of a hook in one context. Its number is its place in Tree.Nodes.
+// Node is a call of a hook in one context. Its number is its place in Tree.Nodes,
+// which is that of its first call.
 type Node struct {
 	Parent uint32 // 0: none
 	Hook   uint32 // as the stub gave it; 0: the number is not used
@@ -133,33 +175,56 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 	if _, err := mem.ReadAt(h, 0); err != nil {
 		return nil, fmt.Errorf("reading the recorder's memory: %w", err)
 	}
-	n := min(le.Uint64(h[nodeOff:]), l.MaxNodes)
-	if n <= overflowNode {
+	// What was called first after this is left out, so that of what is there the
+	// callers are, too.
+	first, cells, n := l.firstCell(), min(le.Uint64(h[cellOff:]), l.MaxCells), le.Uint64(h[orderOff:])
+	if n <= overflowNode || cells < first || n > cells+overflowNode {
 		return nil, fmt.Errorf("the recorder's memory was overwritten by the program")
 	}
 	t := &Tree{
 		Nodes: make([]Node, n), Dropped: le.Uint64(h[droppedOff:]), Full: le.Uint64(h[fullOff:]), States: le.Uint64(h[statesOff:]),
 		Arena: le.Uint64(h[nextOff:]) - l.Base - l.arenaOff(),
 	}
-	b := make([]byte, n*nodeSize)
+	b, orders := make([]byte, cells*nodeSize), make([]byte, cells*orderSize)
 	if _, err := mem.ReadAt(b, int64(l.nodesOff())); err != nil {
 		return nil, fmt.Errorf("reading the recorder's nodes: %w", err)
 	}
-	for i := range t.Nodes {
+	if _, err := mem.ReadAt(orders, int64(l.ordersOff())); err != nil {
+		return nil, fmt.Errorf("reading the recorder's nodes: %w", err)
+	}
+	// number is that of the node in a cell; 0: none.
+	number := func(cell uint32) uint32 {
+		if uint64(cell) >= cells {
+			return 0
+		}
+		if k := le.Uint32(orders[cell*orderSize:]); uint64(k) < n {
+			return k
+		}
+		return 0
+	}
+	for i := first; i < cells; i++ {
 		r := b[i*nodeSize:]
-		hook, site := le.Uint32(r[4:]), le.Uint32(r[8:])
+		k, hook := number(uint32(i)), le.Uint32(r[4:])
+		if k <= overflowNode || hook == 0 {
+			continue
+		}
+		site := le.Uint32(r[8:])
 		switch site {
 		case 0, unknownSite:
 			site = 0
 		default:
 			site -= uint32(text) // the recorder keeps the low half of the address
 		}
-		t.Nodes[i] = Node{Parent: le.Uint32(r), Hook: hook &^ via, Site: site, Via: hook&Root == 0 && hook&via != 0, Target: le.Uint32(r[12:])}
-		if p := t.Nodes[i].Parent; uint64(p) >= n || uint64(t.Nodes[i].Target) >= n || p != 0 && int(p) >= i {
-			return nil, fmt.Errorf("the recorder's memory was overwritten by the program: node %d is damaged", i)
+		parent, target := number(le.Uint32(r)), number(le.Uint32(r[12:]))
+		if le.Uint32(r) == overflowNode {
+			parent = overflowNode
+		}
+		t.Nodes[k] = Node{Parent: parent, Hook: hook &^ via, Site: site, Via: hook&Root == 0 && hook&via != 0, Target: target}
+		if target == 0 || parent >= k || parent == 0 && hook&Root == 0 {
+			return nil, fmt.Errorf("the recorder's memory was overwritten by the program: node %d is damaged", k)
 		}
 	}
-	row := b[:n*8]
+	row := b[:cells*8]
 	for r := range l.Rows + 1 {
 		if u, ok := mem.(interface{ Used(off, n int64) bool }); ok && !u.Used(int64(l.countsOff()+r*l.rowBytes()), int64(len(row))) {
 			continue // no P with this number has called anything
@@ -168,8 +233,16 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 		if _, err := mem.ReadAt(row, int64(l.countsOff()+r*l.rowBytes())); err != nil {
 			return nil, fmt.Errorf("reading the recorder's counters: %w", err)
 		}
-		for i := range t.Nodes {
-			t.Nodes[i].Calls += le.Uint64(row[i*8:])
+		for i := range cells {
+			calls := -le.Uint64(row[i*8:]) // counters go down
+			if calls == 0 {
+				continue
+			}
+			if i < first {
+				t.Nodes[overflowNode].Calls += calls
+			} else if k := number(uint32(i)); k > overflowNode && t.Nodes[k].Hook != 0 {
+				t.Nodes[k].Calls += calls
+			}
 		}
 	}
 	t.Lost = t.Nodes[overflowNode].Calls
@@ -186,9 +259,9 @@ func (l *Layout) Shrink() bool {
 		l.Rows /= 4
 	case l.Arena > 16<<20:
 		l.Arena /= 4
-	case l.Slots > minSlots:
+	case l.Slots > leastSlots:
 		l.Slots /= 2
-		l.MaxNodes = l.Slots / 8 * 7
+		l.fit()
 	default:
 		return false
 	}
@@ -223,7 +296,7 @@ func (t *Tree) Since(earlier *Tree) *Tree {
 // write, is the one of a g that leads to its state: mem is the shared memory, r
 // the runtime's layout.
 func (l Layout) State(r Runtime, mem []byte, addr, word uint64) bool {
-	const g, header = 48, 64 // in a goroutine's state
+	const g, header = 56, 80 // in a goroutine's state
 	from := l.Base + l.arenaOff()
 	if word < from || word-from > l.Arena-header || word%16 != 0 {
 		return false

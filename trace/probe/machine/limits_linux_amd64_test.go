@@ -53,11 +53,12 @@ func TestSmallest(t *testing.T) {
 			{Parent: 3, Hook: 2, Site: 0x1014, Target: 5, Calls: 1},
 			{Parent: 5, Hook: 1, Site: 0x1100, Target: 3, Calls: 1},
 		}},
-		{"blocks, with a frame and without", []byte{call, f, block, 0, call, leaf, block, 0, ret, 0, block, 0}, []Node{
+		{"blocks, with a frame and without", []byte{call, f, block, 0, call, leaf, block, 1, ret, 0, block, 0, block, 1}, []Node{
 			{Parent: 2, Hook: 1, Site: 0xfff0, Target: 3, Calls: 1},
-			{Parent: 3, Hook: 100 | Unpushed, Target: 4, Calls: 2},
+			{Parent: 3, Hook: 2 | Unpushed, Target: 4, Calls: 2},
 			{Parent: 3, Hook: 6, Site: 0x1014, Target: 5, Calls: 1},
-			{Parent: 5, Hook: 105 | Unpushed, Target: 6, Calls: 1},
+			{Parent: 5, Hook: 8 | Unpushed, Target: 6, Calls: 1},
+			{Parent: 3, Hook: 3 | Unpushed, Target: 7, Calls: 1},
 		}},
 		{"a go statement twice, and a call", []byte{call, f, goStmt, 0, goStmt, 0, call, leaf}, []Node{
 			{Parent: 2, Hook: 1, Site: 0xfff0, Target: 3, Calls: 1},
@@ -231,13 +232,15 @@ func TestNoRoomForStacks(t *testing.T) {
 // TestNoRoomForNodes makes more nodes than there is room for, by their number or in
 // the table. Every call is counted somewhere.
 func TestNoRoomForNodes(t *testing.T) {
+	hooks := make([]uint32, 100)
+	hooks[99] = 1
 	for _, tt := range []struct {
 		name string
 		l    Layout
 	}{
-		{"numbers", Layout{Near: 1 << 6, Slots: 1 << 10, MaxNodes: 100, Rows: 4, Arena: 1 << 20}},
-		{"table", Layout{Near: 1 << 6, Slots: 1 << 10, MaxNodes: 1 << 10, Rows: 4, Arena: 1 << 20}},
-		{"usual", Layout{Near: 1 << 6, Slots: 1 << 10, MaxNodes: 1 << 10 / 8 * 7, Rows: 4, Arena: 1 << 20}},
+		{"numbers", Layout{Inner: hooks, Near: 1 << 6, Slots: 1 << 10, MaxCells: 100, Rows: 4, Arena: 1 << 20}},
+		{"table", Layout{Inner: hooks, Near: 1 << 6, Slots: 1 << 10, MaxCells: 1 << 10, Rows: 4, Arena: 1 << 20}},
+		{"usual", Layout{Inner: hooks, Near: 1 << 6, Slots: 1 << 10, MaxCells: 1 << 10 / 8 * 7, Rows: 4, Arena: 1 << 20}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tg, th := newTarget(t, tt.l), newThread(t)
@@ -253,7 +256,7 @@ func TestNoRoomForNodes(t *testing.T) {
 					g.frame()
 					g.down(textAt + 0x10_0000) // and below it another
 					tg.enterFrom(t, th, g, 100)
-					tg.blockIn(t, th, g, 200|Unpushed)
+					tg.blockIn(t, th, g, 1, false)
 					g.sp, g.bp = sp, bp
 				}
 			}
@@ -271,8 +274,8 @@ func TestNoRoomForNodes(t *testing.T) {
 			if tree.Lost == 0 || tree.Full == 0 || tree.Dropped != 0 {
 				t.Errorf("lost %d, full %d, dropped %d", tree.Lost, tree.Full, tree.Dropped)
 			}
-			if nodes > tt.l.MaxNodes || nodes < tt.l.MaxNodes*9/10 {
-				t.Errorf("%d nodes, there is room for %d", nodes, tt.l.MaxNodes)
+			if nodes > tt.l.MaxCells || nodes < tt.l.MaxCells*9/10 {
+				t.Errorf("%d nodes, there is room for %d", nodes, tt.l.MaxCells)
 			}
 			// What has a node is complete.
 			for _, n := range tree.Nodes[3:] {
@@ -347,7 +350,7 @@ func TestThreads(t *testing.T) {
 // TestReadWhileItGrows reads the tree again and again while it is written: what is
 // read is always whole, and never less than before.
 func TestReadWhileItGrows(t *testing.T) {
-	l := Layout{Near: 1 << 6, Slots: 1 << 15, MaxNodes: 1 << 15 / 8 * 7, Rows: 1, Arena: 1 << 20}
+	l := Layout{Inner: inner(4), Near: 1 << 6, Slots: 1 << 16, MaxCells: 1 << 16 / 8 * 7, Rows: 1, Arena: 1 << 20}
 	tg, th, g := newTarget(t, l), newThread(t), newGoroutine(t, 4096)
 	th.on(processor(t, 0))
 	g.start(1, textAt+16)
@@ -394,15 +397,18 @@ func TestOverwritten(t *testing.T) {
 	s := newSimulation(t, small)
 	s.run(rising(50, func(i int) byte { return byte(i % 5) }))
 	l := s.tg.layout
+	cell := l.firstCell() + 1 + 3*3 // the root has one cell, functions have three
+	node := l.nodesOff() + cell*nodeSize
 	for _, tt := range []struct {
 		name string
 		at   uint64
 		v    uint32
 	}{
-		{"number of nodes", nodeOff, 0},
-		{"a parent", l.nodesOff() + 5*nodeSize, 5},
-		{"a parent that is none", l.nodesOff() + 5*nodeSize, 1 << 30},
-		{"a target", l.nodesOff() + 5*nodeSize + 12, 1 << 30},
+		{"number of cells", cellOff, 0},
+		{"number of nodes", orderOff, 0},
+		{"a parent", node, uint32(cell)},
+		{"a parent that is none", node, 1 << 30},
+		{"a target", node + 12, 1 << 30},
 	} {
 		own := le.Uint32(s.tg.mem[tt.at:])
 		le.PutUint32(s.tg.mem[tt.at:], tt.v)

@@ -76,7 +76,7 @@ func newSimulation(t testing.TB, l Layout) *simulation {
 	}
 	s.nodes[overflowNode] = Node{}
 	for range 3 {
-		g := &simulated{goroutine: newGoroutine(t, stackSize), spare: pages(t, stackSize)}
+		g := &simulated{goroutine: newGoroutine(t, stackSize), spare: mapped(t, stackSize)}
 		s.gs = append(s.gs, g)
 		s.begin(g, 0)
 	}
@@ -116,7 +116,7 @@ func (s *simulation) step(op, arg byte) {
 		s.tail(int(arg) % len(program))
 	case 11:
 		if fn := g.top(); fn >= 0 && program[fn].hooked {
-			s.inside(s.tg.block, uint32(fn), 0)
+			s.inside(fn, 1+uint32(arg)%2)
 		}
 	case 12:
 		switch fn := g.top(); {
@@ -244,12 +244,11 @@ func (s *simulation) caller(ret uint64) (parent, site uint32, via bool) {
 	return g.root, uint32(own - textAt), false
 }
 
-// inside enters a block of the function that runs.
-func (s *simulation) inside(entry uintptr, hook, site uint32) {
+// inside enters block k of the function that runs.
+func (s *simulation) inside(fn int, k uint32) {
 	g := s.cur
-	hook = hook + 100 | Unpushed
-	s.count(Node{Parent: g.frames[len(g.frames)-1].target, Hook: hook, Site: site})
-	s.tg.blockIn(s.t, s.th, g.goroutine, hook)
+	s.count(Node{Parent: g.frames[len(g.frames)-1].target, Hook: (uint32(fn) + 1 + k) | Unpushed})
+	s.tg.blockIn(s.t, s.th, g.goroutine, k, program[fn].framed)
 }
 
 // goStatement calls runtime.newproc, which calls nothing with a hook.

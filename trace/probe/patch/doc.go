@@ -32,10 +32,12 @@
 //	Check, Frame, Leaf  mov r13d, ID; call Enter; displaced code; jmp back
 //	CallSites           mov r13d, ID; call Enter; jmp function
 //	Go                  mov r13d, ID|Inside; call Go; jmp runtime.newproc
-//	Block               push r12; push r13; push r15; mov r13d, ID|Inside; call Block;
+//	Block               push r12; push r13; push r15; mov r13d, N; call Block or Bare;
 //	                    pop r15; pop r13; pop r12; displaced code; jmp back
 //
-// Some of the displaced code may run before the recorder is called.
+// N is the block's place among the hooks in its function, whose entry hook has ID and
+// the others the numbers that follow. Some of the displaced code may run before the
+// recorder is called.
 //
 // # Functions that cannot be changed
 //

@@ -12,6 +12,8 @@ type Entries struct {
 	Enter uint64 // of Check, Frame, Leaf and CallSites
 	Go    uint64
 	Block uint64
+	// Bare is that of a Block whose function is a Leaf, without a frame. 0: Block.
+	Bare uint64
 	// Leaf is that of a Leaf whose function has no Block: such a function calls
 	// nothing, so no caller need ever be looked for there. 0: Enter.
 	Leaf uint64
@@ -26,19 +28,42 @@ type Patch struct {
 	New  []byte
 }
 
-// Inside is the bit in R13D that tells hooks which are not entries.
+// Inside is the bit in R13D that tells Go hooks, which are not entries.
 const Inside = 1 << 30
+
+// Inner returns for each hook how many hooks inside the function that it enters
+// follow it. A Block has in R13D its place among these, from 1 on.
+func (p *Plan) Inner() []uint32 {
+	inner := make([]uint32, len(p.Hooks))
+	host := 0
+	for i := range p.Hooks {
+		if h := &p.Hooks[i]; h.Kind.Entry() {
+			host = i
+		} else if h.Func == p.Hooks[host].Func && p.Hooks[host].Kind.Entry() {
+			inner[host]++
+		}
+	}
+	return inner
+}
 
 // Emit writes the plan's stubs, which are to lie at base, and what is to be
 // changed in the program's code, by address. Slide is how far the program was
 // loaded from its link-time addresses. It fails when something is too far away
 // for a jump: code, stubs and recorder must lie within 2 GiB.
 func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patch, err error) {
-	em := &emitter{base: base, slide: slide, at: make([]uint64, len(p.Hooks)), led: map[uint64]uint64{}, hosts: map[int]bool{}}
+	em := &emitter{plan: p, base: base, slide: slide, at: make([]uint64, len(p.Hooks)), led: map[uint64]uint64{}, hosts: make([]int32, len(p.Hooks)), hosting: make([]bool, len(p.Hooks))}
+	host := int32(-1)
 	for i := range p.Hooks {
-		if h := &p.Hooks[i]; h.Kind == Block {
-			em.hosts[h.Func] = true
+		if p.Hooks[i].Kind.Entry() {
+			host = int32(i)
 		}
+		if em.hosts[i] = host; p.Hooks[i].Kind != Block {
+			continue
+		}
+		if host < 0 || p.Hooks[host].Func != p.Hooks[i].Func {
+			return nil, nil, fmt.Errorf("the plan is damaged: hook %d is in a function without one", i+1)
+		}
+		em.hosting[host] = true
 	}
 	em.out = make([]byte, 0, 64*(len(p.Hooks)+len(p.Marks)))
 	// The stubs that others lead to come first.
@@ -81,10 +106,12 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 
 // An emitter writes stubs.
 type emitter struct {
+	plan        *Plan
 	base, slide uint64
 	out         []byte
 	at          []uint64          // the stubs' addresses, by hook
-	hosts       map[int]bool      // functions that have blocks
+	hosts       []int32           // by hook: the last entry hook, which is that of the function that the hook is in
+	hosting     []bool            // by entry hook: its function has blocks
 	led         map[uint64]uint64 // from a function's entry to the stub through which its calls are led
 	patches     []Patch
 	err         error
@@ -143,9 +170,14 @@ func (em *emitter) stub(i int, h *Hook, e Entries) {
 	em.displace(h.At, h.code, 0, h.before)
 	if h.Kind == Block {
 		em.bytes(0x41, 0x54, 0x41, 0x55, 0x41, 0x57) // push r12, r13, r15
-		call(id|Inside, e.Block)
+		host := em.hosts[i]
+		if em.plan.Hooks[host].Kind == Leaf && e.Bare != 0 {
+			call(uint32(i)-uint32(host), e.Bare)
+		} else {
+			call(uint32(i)-uint32(host), e.Block)
+		}
 		em.bytes(0x41, 0x5f, 0x41, 0x5d, 0x41, 0x5c) // pop r15, r13, r12
-	} else if h.Kind == Leaf && e.Leaf != 0 && !em.hosts[h.Func] {
+	} else if h.Kind == Leaf && e.Leaf != 0 && !em.hosting[i] {
 		call(id, e.Leaf)
 	} else {
 		call(id, e.Enter)

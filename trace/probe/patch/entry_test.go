@@ -2,7 +2,6 @@ package patch
 
 import (
 	"encoding/hex"
-	"slices"
 	"strings"
 	"testing"
 
@@ -79,10 +78,11 @@ const (
 // judgeOne compares a planned function with the original. It returns what is
 // different. With a body, the function has marks as well. Strict is for code that a compiler might have made.
 func judgeOne(code []byte, b *body, r result, data image, strict bool) error {
-	p := &Plan{Hooks: slices.Clone(r.inside)}
+	p := &Plan{}
 	if r.entry.Kind != 0 {
 		p.Hooks = append(p.Hooks, r.entry)
 	}
+	p.Hooks = append(p.Hooks, r.inside...)
 	if b != nil {
 		name := func(addr uint64) string {
 			if addr == testCallee {
@@ -108,13 +108,13 @@ func (j *judge) plan(p *Plan, code []byte, data image) error {
 		case Go:
 			j.leads[id|Inside] = h.callee
 		case Block:
-			j.inside[id] = true
+			j.inside[id-j.hook] = true
 		default:
-			j.hook = id
+			j.hook, j.bare = id, h.Kind == Leaf
 		}
 	}
 	const base = 0x10000000
-	j.entries = Entries{Enter: base - 0x1000, Go: base - 0x800, Block: base - 0x400, Marks: base - 0x100000}
+	j.entries = Entries{Enter: base - 0x1000, Go: base - 0x800, Block: base - 0x400, Bare: base - 0x300, Marks: base - 0x100000}
 	j.marks = p.Marks
 	stubs, patches, err := p.Emit(base, 0, j.entries)
 	if err != nil {

@@ -85,7 +85,7 @@ type Missed struct {
 
 // Plan is what is to be changed in a program so that the recorder sees its calls.
 type Plan struct {
-	Hooks    []Hook
+	Hooks    []Hook     // by function, of each the entry hook first, then those inside
 	Unhooked []Unhooked // by Func
 	Missed   []Missed   // by Func and Call
 	Marks    []Mark     // by At within a function; the first is that of faults

@@ -21,7 +21,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 	text := c.Bytes(first, last-first)
 	plain := stretches{{first + slide, text}}
 	base := first + slide - 0x1000_0000
-	e := Entries{Enter: base - 0x1000, Go: base - 0xf00, Block: base - 0x800, Marks: base - 0x100000}
+	e := Entries{Enter: base - 0x1000, Go: base - 0xf00, Block: base - 0x800, Bare: base - 0x700, Marks: base - 0x100000}
 	stubs, patches, err := p.Emit(base, slide, e)
 	if err != nil {
 		t.Fatal(err)
@@ -42,6 +42,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 
 	type hooks struct {
 		entry  uint32
+		bare   bool
 		inside map[uint32]bool
 	}
 	byFunc := map[int]*hooks{}
@@ -59,7 +60,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 			if of(h.Func).entry != 0 {
 				t.Errorf("two entry hooks in %s", f.Funcs[h.Func].Name)
 			}
-			of(h.Func).entry = id
+			of(h.Func).entry, of(h.Func).bare = id, h.Kind == Leaf
 		case CallSites:
 			leads[id] = h.callee + slide
 			for _, s := range h.Sites {
@@ -69,7 +70,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 			leads[id|Inside] = h.callee + slide
 			of(h.Func)
 		case Block:
-			of(h.Func).inside[id] = true
+			of(h.Func).inside[id-of(h.Func).entry] = true
 		}
 	}
 	for i := range p.Marks {
@@ -91,7 +92,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 				j := judge{
 					plain: plain, patched: patched, entry: fn.Entry + slide, end: fn.End + slide,
 					stubs: [2]uint64{base, base + uint64(len(stubs))}, entries: e,
-					slide: slide, hook: h.entry, inside: h.inside, leads: leads, marks: p.Marks, noReturn: noReturn, strict: true,
+					slide: slide, hook: h.entry, inside: h.inside, bare: h.bare, leads: leads, marks: p.Marks, noReturn: noReturn, strict: true,
 				}
 				j.targets = j.tables(data)
 				if err := j.judge(); err != nil && bad.Add(1) < 20 {

@@ -80,10 +80,11 @@ type judge struct {
 	entry, end     uint64 // of the function
 	stubs          [2]uint64
 	entries        Entries
-	targets        []uint64 // where jumps through tables may lead
-	slide          uint64   // to be added to addresses in the data
-	hook           uint32   // ID of the entry hook, 0: none, or one at its calls
-	inside         map[uint32]bool
+	targets        []uint64          // where jumps through tables may lead
+	slide          uint64            // to be added to addresses in the data
+	hook           uint32            // ID of the entry hook, 0: none, or one at its calls
+	inside         map[uint32]bool   // blocks, by their place among the function's hooks
+	bare           bool              // the function has no frame
 	leads          map[uint32]uint64 // from R13D in the stubs of CallSites and Go to the function called
 	noReturn       map[uint64]bool   // functions that panic
 	more           map[uint64]bool   // runtime.morestack: nothing calls it behind the check
@@ -219,6 +220,9 @@ func (j *judge) skip(s *state, notes *[]uint32) error {
 
 func (j *judge) inside64(addr uint64) bool { return addr >= j.entry && addr < j.end }
 
+// block is the bit that the judge adds to the number of a block.
+const block = 1 << 31
+
 // recorder recognises the call of the recorder at a stub's address: its length
 // and the number that is in R13D, or 0.
 func (j *judge) recorder(addr uint64) (n int, id uint32, err error) {
@@ -236,7 +240,11 @@ func (j *judge) recorder(addr uint64) (n int, id uint32, err error) {
 	n += 11
 	want := j.entries.Enter
 	if saved {
+		id |= block
 		want = j.entries.Block
+		if j.bare {
+			want = j.entries.Bare
+		}
 		if !bytes.HasPrefix(p[11:], []byte{0x41, 0x5f, 0x41, 0x5d, 0x41, 0x5c}) {
 			return 0, 0, fmt.Errorf("the stub at %#x does not restore what it saved", addr)
 		}
@@ -303,10 +311,12 @@ func (j *judge) step(s state) (next []state, err error) {
 		s.spoilt |= spoiltFlags
 		switch {
 		case id == markSpoils:
-		case id&Inside != 0:
-			if !j.inside[id&^Inside] {
-				return nil, fmt.Errorf("hook %d is called here", id&^Inside)
+		case id&block != 0:
+			if !j.inside[id&^block] {
+				return nil, fmt.Errorf("the hook of block %d is called here", id&^block)
 			}
+		case id&Inside != 0:
+			return nil, fmt.Errorf("hook %d is called here", id&^Inside)
 		case id == j.hook:
 			if s.counted && !s.midway {
 				return nil, fmt.Errorf("the entry's hook is called again")

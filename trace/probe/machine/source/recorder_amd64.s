@@ -29,7 +29,8 @@
 #define MASK      $0x7e570008 // (slots of the near table - 1) * SLOT
 #define ROWS      $0x7e570009 // rows of counters that belong to a P
 #define ROWBYTES  $0x7e57000a
-#define MAXNODES  $0x7e57000b
+#define MAXCELLS  $0x7e57000b
+#define FIRSTCELL $0x7e57000c // those before are the overflow's
 
 // Addresses.
 #define HEADER    $0x7e5700007e570001
@@ -40,26 +41,30 @@
 #define COUNTS    $0x7e5700007e570005
 #define SHAREDROW $0x7e5700007e570006 // the row of counters that belongs to no P
 #define OVERFLOW  $0x7e5700007e570007 // slot of the node that stands for all that had no room
+#define ORDERS    $0x7e5700007e57000c
+#define INNER     $0x7e5700007e57000d
 
-// Marks the place where a block's stub enters.
-#define BLOCKMARK $0x7e5700007e570008
-#define LEAFMARK  $0x7e5700007e57000a // and the one of a function that calls nothing
+// Marks before the places where stubs enter that are not those of all functions.
+#define LEAFMARK  $0x7e5700007e57000a // functions that call nothing
+#define BLOCKMARK $0x7e5700007e570008 // blocks where BP is the host's
+#define BAREMARK  $0x7e5700007e57000e // blocks in hosts without a frame
 #define ENDMARK   $0x7e5700007e570009
 
 // The header.
 #define H_NEXT    0  // next free byte of the arena
 #define H_END     8
-#define H_NODE    16 // next node's number
+#define H_CELL    16 // next free cell
 #define H_DROPPED 24 // calls that were not counted or not pushed for want of room
 #define H_STATES  32 // goroutine states made
 #define H_FULL    40 // nodes that were not made for want of room
+#define H_ORDER   48 // next number in the order of first calls
 
 // A slot of the table.
 #define SLOT      32
-#define S_KEY     0  // parent<<32 | hook; 0: free
+#define S_KEY     0  // hook, and above it the parent's name; 0: free
 #define S_SITE    8
-#define S_ID      12 // 0: being made
-#define S_NODE    16 // the node whose children are this one's: itself, or the ancestor of a recursive call
+#define S_CELL    12 // 0: being made
+#define S_NODE    16 // name of the node whose children are this one's: itself, or the ancestor of a recursive call
 
 // A node.
 #define N_PARENT  0
@@ -67,26 +72,30 @@
 #define N_SITE    8
 #define N_NODE    12
 
-// A goroutine's state, and the entries of its shadow stack.
+// A goroutine's state, and the entries of its shadow stack. What a call needs is
+// in one line of the processor's caches.
 #define T_GOID    0
 #define T_TOP     8
 #define T_LIMIT   16
-#define T_BASE    24
-#define T_P       32 // the P that it ran on at its last call
-#define T_ROW     40 // and that P's counters
-#define T_G       48 // the g whose state it is, for whoever takes the recorder away again
-#define T_FULL    56 // the shadow stack's end, once it could not grow
-#define T_HEADER  64
+#define T_P       24 // the P that it ran on at its last call
+#define T_ROW     32 // and that P's counters
+#define T_TABLE   40 // the near table
+#define T_BASE    48
+#define T_G       56 // the g whose state it is, for whoever takes the recorder away again
+#define T_FULL    64 // the shadow stack's end, once it could not grow
+#define T_HEADER  80
 #define T_SIZE    256 // at the beginning
-#define E_DEPTH   0 // of SP in the recorder, from stack.hi: negative
-#define E_NODE    4
+#define E_DEPTH   0 // of the place below the return address, where BP is saved, from stack.hi: negative
+#define E_NODE    4 // name
 #define E_RETURN  8
 #define ENTRY     16
 
-#define HOST      56 // of the host's stack pointer from SP, the same in a block
-#define RETURN    32 // of the return address from SP, after the recorder has saved its registers
+// From SP, once the recorder has saved its registers:
+#define RETURN    32 // the return address of the hooked function
+#define SAVEDBP   24 // the place below it
+#define BAREBP    24 // the same in a block, where the stub has saved registers: R12, R13, R15
 
-#define UNPUSHED  $30 // bit of a hook's number: no hooked function is called below it
+#define UNPUSHED  $30 // bit of a hook's number: it is not a function's
 #define ROOTBIT   $0x80000000
 #define UNKNOWN   $1         // a call site that is not known; 0 would be one that is not yet written
 #define VIABIT    0x20000000 // bit of a hook's number: functions that are not hooked stand between
@@ -118,24 +127,41 @@
 #define PUSHR15  BYTE $0x41; BYTE $0x57
 #define POPR15   BYTE $0x41; BYTE $0x5f
 
-// NAME is odd, so that its multiples are as good as the numbers, and as a hash
-// better. A node goes by its number in counters and nodes, and by its name, the
-// number times NAME, in keys and on shadow stacks: then a slot is found without a
-// multiplication, which would be in the way of every call within a call.
-#define NAME      $-1640531535
-#define UNNAME    $244002641 // the inverse of NAME, modulo 1<<32
+// A node has a number of its own, its cell, by which counters and nodes are
+// found. The blocks of a function have the cells behind that of each node of
+// it, in the order of their hooks, so that a block finds its counter by its host's.
+//
+// A node's name is 64 times its cell. Its children stand in the near table from
+// there on, within WINDOW: two slots of 32 bytes a cell, so that the table is half
+// full at most, wherever nodes are. Nodes that were first called one after the other
+// stand near each other there, and mostly they are called so again: a tenth of
+// the pages has nine of ten calls then, compared with a hash over the whole table.
+#define NAMEBITS  $6
+#define WINDOW    $0x3fe0 // 512 slots
 
-// HASH makes, of the parent's name DI, the hook R13 and the site DX, the key DI
-// and R15, where in the TABLE, which is then R13, the search begins.
-#define HASH \
-	MOVL DI, R15; \
-	SHLQ $32, DI; \
-	ORQ  R13, DI; \
-	ADDL DX, R13; \
-	SHLL $5, R13; \
-	ADDL R13, R15; \
-	ANDL MASK, R15; \
-	MOVQ TABLE, R13
+// For the far table a cell is multiplied by this.
+#define SCATTER   $-1640531535
+
+// SLOTOF makes, of the parent's name DI, the hook R13 and the site DX, the slot R15
+// where the search begins.
+#define SLOTOF \
+	LEAL (DX)(R13*1), R15; \
+	SHLL $5, R15;          \
+	ANDL WINDOW, R15;      \
+	ADDL DI, R15;          \
+	ANDL MASK, R15;        \
+	ADDQ T_TABLE(R12), R15
+
+// MISSES compares the slot R15 with what is looked for, and goes
+// to label if it is another. A site is not 0, so if it is
+// the same then the slot was written, with the cell beside it.
+#define MISSES(label) \
+	CMPL DI, (S_KEY+4)(R15); \
+	JNE  label;              \
+	CMPL R13, S_KEY(R15);    \
+	JNE  label;              \
+	CMPL DX, S_SITE(R15);    \
+	JNE  label
 
 // func recorder()
 //
@@ -152,49 +178,42 @@ bound:
 	PUSHAX
 	PUSHDX
 	PUSHDI
-	MOVQ G_HI(R14), R15
 	MOVQ T_TOP(R12), AX
 
 	// Which entry of the shadow stack is the caller's? Nothing tells us of
-	// returns, so the entries of calls that have returned are still there.
+	// returns, so the entries of calls that have returned are still there. The
+	// caller is the one whose BP this is, if its return address is in its place.
 	MOVLQSX E_DEPTH(AX), DX
-	ADDQ R15, DX
-	CMPQ DX, SP
-	JLS  gone               // not above us: that call has returned
-	PCALIGN $16
-above:
-	MOVQ RETURN(DX), DI
+	ADDQ G_HI(R14), DX
+	CMPQ BP, DX
+	JNE  search
+	MOVQ 8(DX), DI
 	CMPQ DI, E_RETURN(AX)
-	JNE  moved              // its return address is not in its place any more
-	LEAQ (RETURN-8)(DX), DI // where it saved BP, so
-	CMPQ BP, DI
-	JNE  walk               // it is not the direct caller
+	JNE  search
 direct:
 	MOVQ RETURN(SP), DX         // DX: call site, of which the low half counts
 sited:
 	MOVL E_NODE(AX), DI
-	HASH
-	CMPQ DI, S_KEY(R13)(R15*1)
-	JNE  missed
-	CMPL DX, S_SITE(R13)(R15*1) // is not 0, so it was written, with the number beside it
-	JNE  missed
-	MOVL S_ID(R13)(R15*1), DX   // DX: the node's number
-	MOVL S_NODE(R13)(R15*1), R15 // R15: the name of the node where calls made here belong
+	SLOTOF
+	MISSES(missed)
+	MOVL S_CELL(R15), DX        // DX: the node's cell
+	MOVL S_NODE(R15), R15       // R15: the name of the node where calls made here belong
 found:
-	// A plain increment is exact: this code is no place where a goroutine can
-	// be preempted, so nobody else counts in this P's row meanwhile.
-	MOVQ G_M(R14), R13
-	MOVQ M_P(R13), R13
-	CMPQ R13, T_P(R12)
+	// A plain decrement is exact: this code is no place where a goroutine can
+	// be preempted, so nobody else counts in this P's row meanwhile. Counters go
+	// down, see block.
+	MOVQ G_M(R14), DI
+	MOVQ M_P(DI), DI
+	CMPQ DI, T_P(R12)
 	JNE  otherp
-	MOVQ T_ROW(R12), R13
-	INCQ (R13)(DX*8)
+	MOVQ T_ROW(R12), DI
+	DECQ (DI)(DX*8)
 counted:
 	ADDQ $ENTRY, AX
 	CMPQ AX, T_LIMIT(R12)
 	JCC  grow
 push:
-	MOVQ SP, DX
+	LEAQ SAVEDBP(SP), DX
 	SUBQ G_HI(R14), DX
 	MOVL DX, E_DEPTH(AX)
 	MOVL R15, E_NODE(AX)
@@ -207,25 +226,29 @@ done:
 	POPAX
 	RET
 
+	// Off with the entries that are not above us: their calls have returned.
+search:
+	LEAQ SAVEDBP(SP), DX
+	SUBQ G_HI(R14), DX
+	CMPL E_DEPTH(AX), DX
+	JGT  above
 gone:
 	SUBQ $ENTRY, AX
-caller:
+	CMPL E_DEPTH(AX), DX
+	JLE  gone
+above:
+	MOVQ AX, T_TOP(R12)
 	MOVLQSX E_DEPTH(AX), DX
-	ADDQ R15, DX
-	CMPQ DX, SP
-	JLS  gone
-	JMP  above
-
-moved:
-	CMPQ AX, T_BASE(R12)    // the entry at the base stands for the root
-	JE   direct
-	SUBQ $ENTRY, AX
-	JMP  caller
+	ADDQ G_HI(R14), DX
+	MOVQ 8(DX), DI
+	CMPQ DI, E_RETURN(AX)
+	JNE  moved              // its return address is not in its place any more
+	CMPQ BP, DX
+	JEQ  direct
 
 	// Not the direct caller. Where the frame pointers lead past its frame that
 	// call has returned; where they lead to it, functions that are not hooked
 	// stand between, and the outermost of them tells the call site.
-walk:
 	CMPQ AX, T_BASE(R12)
 	JE   direct
 	PUSHBX
@@ -238,7 +261,7 @@ walk:
 	MOVQ BP, BX
 	XORL SI, SI
 frame:
-	CMPQ BX, DI
+	CMPQ BX, DX
 	JE   reached
 	JHI  past
 	CMPQ BX, SP
@@ -255,12 +278,12 @@ reached:
 	ORL  $VIABIT, R13
 	JMP  sited
 past:
-	CMPQ BX, R15
+	CMPQ BX, G_HI(R14)
 	JHI  lost
 	POPSI
 	POPBX
 	SUBQ $ENTRY, AX
-	JMP  caller
+	JMP  above
 lost:
 	// The chain left the stack, as in a callback from C: below this entry.
 	POPSI
@@ -268,48 +291,47 @@ lost:
 	MOVL UNKNOWN, DX
 	ORL  $VIABIT, R13
 	JMP  sited
+moved:
+	CMPQ AX, T_BASE(R12)    // the entry at the base stands for the root
+	JE   direct
+	SUBQ $ENTRY, AX
+	JMP  above
 
 	// The goroutine runs on another P than at its last call, or on none: then
 	// the row is shared, and counting takes a lock.
 otherp:
-	TESTQ R13, R13
+	TESTQ DI, DI
 	JZ   nop
 	PUSHBX
-	MOVL P_ID(R13), BX
+	MOVL P_ID(DI), BX
 	CMPL BX, ROWS
 	JCC  nopbx
-	MOVQ R13, T_P(R12)
+	MOVQ DI, T_P(R12)
 	IMUL3Q ROWBYTES, BX, BX
-	MOVQ COUNTS, R13
-	ADDQ BX, R13
-	MOVQ R13, T_ROW(R12)
+	MOVQ COUNTS, DI
+	ADDQ BX, DI
+	MOVQ DI, T_ROW(R12)
 	POPBX
-	INCQ (R13)(DX*8)
-	JMP  unpushed
+	DECQ (DI)(DX*8)
+	JMP  counted
 nopbx:
 	POPBX
 nop:
-	MOVQ SHAREDROW, R13
+	MOVQ SHAREDROW, DI
 	LOCK
-	INCQ (R13)(DX*8)
-unpushed:
-	BTL  UNPUSHED, DI
-	JCC  counted
-	JMP  done
+	DECQ (DI)(DX*8)
+	JMP  counted
 
 	// The slot is another's, or it is being made.
 missed:
-	ADDQ R13, R15           // R15: slot
+	SHLQ $32, DI
+	ORQ  R13, DI            // DI: key
 	CMPQ DI, (S_KEY+SLOT)(R15) // the next one, mostly
 	JNE  probe
 	CMPL DX, (S_SITE+SLOT)(R15)
 	JNE  probe
-	MOVL (S_ID+SLOT)(R15), R13
-	TESTL R13, R13
-	JZ   probe
-	MOVL R13, DX
-	MOVL (S_NODE+SLOT)(R15), R15
-	JMP  known
+	ADDQ $SLOT, R15
+	JMP  made
 probe:
 	PUSHBX
 	PUSHSI
@@ -321,7 +343,7 @@ again:
 	CMPQ BX, DI
 	JNE  next
 making:
-	CMPL S_ID(R15), $0
+	CMPL S_CELL(R15), $0
 	JE   pause
 	CMPL DX, S_SITE(R15)
 	JE   have
@@ -337,10 +359,11 @@ next:
 	MOVQ FAR, R15
 	JMP  again
 far:
-	// The near table is small, so that it stays in the processor's caches. What
-	// finds no room there goes into the far one.
+	// So many are here that this one goes elsewhere, where there is no order but
+	// room for all.
 	MOVQ DI, R15
-	SHRQ $32, R15
+	SHRQ $(32+6), R15
+	IMUL3L SCATTER, R15, R15
 	MOVL DI, BX
 	ADDL DX, BX
 	SHLL $5, BX
@@ -354,15 +377,12 @@ full:
 have:
 	POPSI
 	POPBX
-	MOVL S_ID(R15), DX
+made:
+	MOVL S_CELL(R15), DX
 	MOVL S_NODE(R15), R15
-known:
-	// A key that has the root's bit is that of a goroutine being bound.
-	BTL  $31, DI
-	JCS  rooted
-	BTL  UNPUSHED, DI
-	JCC  found
-	JMP  blockfound
+	TESTL R13, R13
+	JPL  found
+	JMP  rooted             // the key has the root's bit: a goroutine is being bound
 pause:
 	PAUSE
 	JMP  making
@@ -374,23 +394,19 @@ claim:
 	CMPXCHGQ DI, S_KEY(R15)
 	POPAX
 	JNE  again              // somebody else took it
-	MOVQ HEADER, BX
-	MOVL $1, SI
-	LOCK
-	XADDQ SI, H_NODE(BX)
-	CMPQ SI, MAXNODES
-	JCC  nonode
 	PUSHR8
 	PUSHR9
 	PUSHR10
-	MOVL SI, R8             // R8: where calls made here belong
+	XORL R8, R8             // R8: where calls made here belong, if not here
 	MOVQ NODES, R9
 	MOVQ DI, BX
-	SHRQ $32, BX
-	IMUL3L UNNAME, BX, BX   // BX: the parent's number
+	SHRQ $(32+6), BX        // BX: the parent
 	PUSHBX
+	MOVL $1, SI             // SI: cells
 	BTL  UNPUSHED, DI
-	JCS  unfolded
+	JCS  alloc
+	TESTL DI, DI
+	JMI  alloc
 ancestor:
 	// A function that is already on the path takes the calls of its inner
 	// activations: recursion does not make the tree grow.
@@ -408,7 +424,29 @@ fold:
 	MOVQ BX, R8
 	SUBQ R9, R8
 	SHRQ $4, R8
+	JMP  alloc              // the blocks are counted there, too
 unfolded:
+	MOVQ INNER, BX
+	MOVL DI, R10
+	ANDL $(VIABIT-1), R10
+	ADDL (BX)(R10*4), SI
+alloc:
+	MOVQ HEADER, BX
+	MOVL SI, R10
+	LOCK
+	XADDQ SI, H_CELL(BX)
+	ADDQ SI, R10
+	CMPQ R10, MAXCELLS
+	JHI  nonode
+	TESTL R8, R8
+	JNZ  folded
+	MOVL SI, R8
+folded:
+	MOVL $1, R10
+	LOCK
+	XADDQ R10, H_ORDER(BX)
+	MOVQ ORDERS, BX
+	MOVL R10, (BX)(SI*4)
 	MOVL SI, BX
 	SHLQ $4, BX
 	ADDQ R9, BX
@@ -419,26 +457,24 @@ unfolded:
 	SHLQ $32, R10
 	ORQ  R10, R9
 	MOVQ R9, N_PARENT(BX)   // and N_HOOK: publishes the node to those who read along
-	IMUL3L NAME, R8, R8
+	SHLL NAMEBITS, R8
 	MOVL R8, S_NODE(R15)
+publish:
 	POPR10
 	POPR9
 	POPR8
 	SHLQ $32, SI
 	MOVL DX, BX
 	ORQ  BX, SI
-	MOVQ SI, S_SITE(R15)    // and S_ID: publishes the slot
+	MOVQ SI, S_SITE(R15)    // and S_CELL: publishes the slot
 	JMP  have
 nonode:
 	LOCK
 	INCQ H_FULL(BX)
-	MOVL NAME, S_NODE(R15)
-	MOVQ $1, SI
-	SHLQ $32, SI
-	MOVL DX, BX
-	ORQ  BX, SI
-	MOVQ SI, S_SITE(R15)
-	JMP  have
+	POPBX
+	MOVL $1, SI             // the overflow's cell
+	MOVL $(1<<6), S_NODE(R15)
+	JMP  publish
 
 	// The shadow stack is full: one of twice the size.
 grow:
@@ -450,7 +486,8 @@ grow:
 	MOVQ HEADER, R15
 	MOVQ H_NEXT(R15), AX
 room:
-	LEAQ (AX)(DX*2), BX
+	LEAQ 63(AX)(DX*2), BX
+	ANDQ $~63, BX
 	CMPQ BX, H_END(R15)
 	JHI  nogrow             // what is left is for others
 	LOCK
@@ -502,6 +539,8 @@ stateroom:
 	LEAQ T_HEADER(R12), AX
 	MOVQ AX, T_BASE(R12)
 	MOVQ $-1, T_P(R12)      // no P, and not the absence of one either
+	MOVQ TABLE, AX
+	MOVQ AX, T_TABLE(R12)
 	MOVQ R14, T_G(R12)
 	MOVQ R12, G_STATE(R14)
 	POPAX
@@ -515,18 +554,18 @@ bind:
 	MOVQ AX, T_GOID(R12)
 	MOVQ T_BASE(R12), AX
 	MOVQ AX, T_TOP(R12)
-	MOVL $-(RETURN+8), E_DEPTH(AX)
+	MOVL $-16, E_DEPTH(AX)
 	MOVQ $0, E_RETURN(AX)
 	MOVQ G_GOPC(R14), DX
 	MOVL DX, DX
 	MOVL ROOTBIT, R13
 	XORL DI, DI
-	HASH
+	SLOTOF
 	JMP  missed
 rooted:
 	MOVQ SHAREDROW, R13
 	LOCK
-	INCQ (R13)(DX*8)
+	DECQ (R13)(DX*8)
 	MOVQ T_BASE(R12), AX
 	MOVL R15, E_NODE(AX)
 	POPR13
@@ -543,6 +582,7 @@ nostate:
 	// Functions that call nothing: nobody looks for their entry on the shadow
 	// stack, so they get none. In: as for functions.
 	MOVQ LEAFMARK, AX
+	PCALIGN $32
 	MOVQ G_STATE(R14), R12
 	TESTQ R12, R12
 	JZ   newstate
@@ -552,139 +592,195 @@ nostate:
 	PUSHAX
 	PUSHDX
 	PUSHDI
-	MOVQ G_HI(R14), R15
 	MOVQ T_TOP(R12), AX
 	MOVLQSX E_DEPTH(AX), DX
-	ADDQ R15, DX
-	CMPQ DX, SP
-	JLS  leafgone
-leafabove:
-	MOVQ RETURN(DX), DI
+	ADDQ G_HI(R14), DX
+	CMPQ BP, DX
+	JNE  leafsearch
+leafcaller:
+	MOVQ 8(DX), DI
 	CMPQ DI, E_RETURN(AX)
-	JNE  moved
-	LEAQ (RETURN-8)(DX), DI
-	CMPQ BP, DI
-	JNE  walk
+	JNE  search
 	MOVQ RETURN(SP), DX
 	MOVL E_NODE(AX), DI
-	HASH
-	CMPQ DI, S_KEY(R13)(R15*1)
-	JNE  missed
-	CMPL DX, S_SITE(R13)(R15*1)
-	JNE  missed
-	MOVL S_ID(R13)(R15*1), DX
-	MOVL S_NODE(R13)(R15*1), R15
-	MOVQ G_M(R14), R13
-	MOVQ M_P(R13), R13
-	CMPQ R13, T_P(R12)
-	JNE  otherp
-	MOVQ T_ROW(R12), R13
-	INCQ (R13)(DX*8)
-	MOVQ AX, T_TOP(R12)     // the next call need not look so far
+	SLOTOF
+	MISSES(missed)
+	MOVL S_CELL(R15), DX
+	MOVQ G_M(R14), DI
+	MOVQ M_P(DI), DI
+	CMPQ DI, T_P(R12)
+	JNE  leafp
+	MOVQ T_ROW(R12), DI
+	DECQ (DI)(DX*8)
 	JMP  done
+leafp:
+	MOVL S_NODE(R15), R15
+	JMP  otherp
+leafsearch:
+	LEAQ SAVEDBP(SP), DX
+	SUBQ G_HI(R14), DX
+	CMPL E_DEPTH(AX), DX
+	JGT  search
 leafgone:
 	SUBQ $ENTRY, AX
+	CMPL E_DEPTH(AX), DX
+	JLE  leafgone
+	MOVQ AX, T_TOP(R12)     // the next call need not look so far
 	MOVLQSX E_DEPTH(AX), DX
-	ADDQ R15, DX
-	CMPQ DX, SP
-	JLS  leafgone
-	JMP  leafabove
+	ADDQ G_HI(R14), DX
+	CMPQ BP, DX
+	JEQ  leafcaller
+	JMP  above
 
-	// Blocks of inlined bodies. In: R13 hook, R14 g; (SP) return to the stub,
-	// then R15, R13, R12 of the function that the block is in, and above them
-	// its stack.
+	// Blocks of inlined bodies. In: R13 the number of the hook, counted from its
+	// host's; R14 g; (SP) return to the stub, then R15, R13, R12 of the host, and
+	// above them its stack.
+	//
+	// The host is on the shadow stack, if there was room for it, and nothing else
+	// can be where it is: all that was there had returned when the host was entered.
 	MOVQ BLOCKMARK, AX
+	PCALIGN $32
 	MOVQ G_STATE(R14), R12
 	TESTQ R12, R12
 	JZ   nohost             // its host's entry would have made one
-	MOVQ G_GOID(R14), R15
-	CMPQ R15, T_GOID(R12)
-	JNE  nohost
-	PUSHAX
-	PUSHDX
-	PUSHDI
-	MOVQ G_HI(R14), R15
-	MOVQ T_TOP(R12), AX
-	JMP  host
-hostgone:
-	SUBQ $ENTRY, AX
-host:
-	MOVLQSX E_DEPTH(AX), DX
-	ADDQ R15, DX
-	LEAQ (HOST-RETURN)(SP), DI // the depth that the host's entry has if it has no frame
-	CMPQ DX, DI
-	JCS  hostgone
-	JEQ  hosted
-	MOVQ RETURN(DX), DI
-	CMPQ DI, E_RETURN(AX)
-	JNE  hostmoved
-	LEAQ (RETURN-8)(DX), DI
-	CMPQ BP, DI
-	JNE  hostwalk
+	MOVQ T_TOP(R12), R15
+	MOVLQSX E_DEPTH(R15), R12
+	ADDQ G_HI(R14), R12
+	CMPQ BP, R12
+	JNE  hostsearch
 hosted:
-	MOVQ AX, T_TOP(R12)     // the next block need not look so far
-	XORL DX, DX
-	MOVL E_NODE(AX), DI
-	HASH
-	CMPQ DI, S_KEY(R13)(R15*1)
-	JNE  missed
-	MOVQ S_SITE(R13)(R15*1), DX // both halves at once, as they were written
-	SHRQ $32, DX
-	JZ   blockmissed        // not yet
-blockfound:
-	MOVQ G_M(R14), R13
-	MOVQ M_P(R13), R13
-	CMPQ R13, T_P(R12)
-	JNE  otherp
-	MOVQ T_ROW(R12), R13
-	INCQ (R13)(DX*8)
-	JMP  done
-blockmissed:
-	XORL DX, DX
-	JMP  missed
-hostmoved:
-	CMPQ AX, T_BASE(R12)
-	JE   hosted
-	SUBQ $ENTRY, AX
-	JMP  host
-	// The host is not on the shadow stack (there was no room for it): below
-	// what is.
-hostwalk:
-	CMPQ AX, T_BASE(R12)
-	JE   hosted
-	PUSHBX
-	PUSHSI
-	LEAQ ENTRY(AX), BX
-	CMPQ BX, T_FULL(R12)
-	JEQ  hostreached
-	MOVQ BP, BX
-	XORL SI, SI
-hostframe:
-	CMPQ BX, DI
-	JE   hostreached
-	JHI  hostpast
-	CMPQ BX, SP
-	JCS  hostreached
-	CMPQ BX, SI
-	JLS  hostreached
-	MOVQ BX, SI
-	MOVQ (BX), BX
-	JMP  hostframe
-hostpast:
-	CMPQ BX, R15
-	JHI  hostreached
-	POPSI
-	POPBX
-	JMP  hostgone
-hostreached:
-	POPSI
-	POPBX
+	MOVL E_NODE(R15), R15
+	SHRL $3, R15
+	LEAQ (R15)(R13*8), R13  // R13: offset of the counter in its row
+	MOVQ G_STATE(R14), R12
+	MOVQ G_M(R14), R15
+	MOVQ M_P(R15), R15
+	CMPQ R15, T_P(R12)
+	JNE  blockp
+	MOVQ T_ROW(R12), R15
+	// It borrows if the counter was 0: then this call may be the first.
+	SUBQ $1, (R15)(R13*1)
+	JCS  first
+	RET
+
+	// Off with the entries of what the host has called.
+hostsearch:
+	PUSHAX
+	MOVQ BP, AX
+hostbelow:
+	SUBQ G_HI(R14), AX      // AX: depth of the host
+	MOVQ G_STATE(R14), R12
+	CMPL E_DEPTH(R15), AX
+	JGT  nohostax           // there was no room for it
+	JEQ  hostfound
+hostgone:
+	CMPQ R15, T_BASE(R12)
+	JEQ  nohostax
+	SUBQ $ENTRY, R15
+	CMPL E_DEPTH(R15), AX
+	JLT  hostgone
+	JNE  nohostax
+hostfound:
+	MOVQ R15, T_TOP(R12)    // the next block need not look so far
+	POPAX
 	JMP  hosted
+nohostax:
+	POPAX
 nohost:
 	MOVQ HEADER, R15
 	LOCK
 	INCQ H_DROPPED(R15)
 	RET
+
+	// Another P, or none.
+blockp:
+	TESTQ R15, R15
+	JZ   blocknop
+	PUSHBX
+	MOVL P_ID(R15), BX
+	CMPL BX, ROWS
+	JCC  blocknopbx
+	MOVQ R15, T_P(R12)
+	IMUL3Q ROWBYTES, BX, BX
+	MOVQ COUNTS, R15
+	ADDQ BX, R15
+	MOVQ R15, T_ROW(R12)
+	POPBX
+	SUBQ $1, (R15)(R13*1)
+	JCS  first
+	RET
+blocknopbx:
+	POPBX
+blocknop:
+	MOVQ SHAREDROW, R15
+	LOCK
+	SUBQ $1, (R15)(R13*1)
+	JCS  first
+	RET
+
+	// The first call that this row has of a block. The node is made by whoever
+	// is the first of all.
+first:
+	SHRQ $3, R13            // R13: cell
+	CMPL R13, FIRSTCELL
+	JCS  counted1           // its host is in the overflow
+	MOVQ ORDERS, R15
+	CMPL (R15)(R13*4), $0
+	JNE  counted1
+	PUSHAX
+	PUSHBX
+	PUSHDX
+	XORL AX, AX
+	MOVL $-1, DX
+	LOCK
+	CMPXCHGL DX, (R15)(R13*4)
+	JNE  notfirst
+	MOVQ HEADER, R12
+	MOVL $1, DX
+	LOCK
+	XADDQ DX, H_ORDER(R12)
+	MOVL DX, (R15)(R13*4)
+	MOVQ G_STATE(R14), R12
+	MOVQ T_TOP(R12), R12
+	MOVL E_NODE(R12), AX    // the host's entry, since it was found
+	SHRL NAMEBITS, AX       // AX: the host's cell
+	MOVQ NODES, R12
+	MOVL AX, BX
+	SHLQ $4, BX
+	MOVL N_HOOK(R12)(BX*1), BX
+	ANDL $~VIABIT, BX
+	ADDL R13, BX
+	SUBL AX, BX             // the host's hook, and from there the block's
+	BTSL UNPUSHED, BX
+	SHLQ $32, BX
+	ORQ  AX, BX
+	MOVL R13, DX
+	SHLQ $4, DX
+	MOVL R13, N_NODE(R12)(DX*1)
+	MOVQ BX, N_PARENT(R12)(DX*1)
+notfirst:
+	POPDX
+	POPBX
+	POPAX
+counted1:
+	RET
+
+	// The same in a host without a frame: its BP is its caller's, and the return
+	// address is above what the stub has saved.
+	MOVQ BAREMARK, AX
+	PCALIGN $32
+	MOVQ G_STATE(R14), R12
+	TESTQ R12, R12
+	JZ   nohost
+	MOVQ T_TOP(R12), R15
+	MOVLQSX E_DEPTH(R15), R12
+	ADDQ G_HI(R14), R12
+	SUBQ SP, R12
+	CMPQ R12, $BAREBP
+	JEQ  hosted
+	PUSHAX
+	LEAQ (BAREBP+8)(SP), AX
+	JMP  hostbelow
 	MOVQ ENDMARK, AX
 
 // func start() uintptr
