@@ -50,14 +50,14 @@ const (
 	leafMark  = holes64 + 10
 	bareMark  = holes64 + 14
 
-	entryAlign = 32 // PCALIGN behind the marks
+	entryAlign = 64 // PCALIGN behind the marks
 )
 
 // Assemble fills the recorder's holes: for a target whose runtime has this
 // layout.
 func Assemble(r Runtime, l Layout) (Code, error) {
-	if l.Near == 0 || l.rowBytes() > math.MaxInt32 || l.Slots*slotSize > math.MaxUint32 || l.MaxCells > math.MaxUint32>>nameBits {
-		return Code{}, fmt.Errorf("the recorder's tables cannot have %d and %d slots", l.Near, l.Slots)
+	if l.rowBytes() > math.MaxInt32 || l.near()*slotSize > math.MaxUint32 {
+		return Code{}, fmt.Errorf("the recorder's tables cannot have %d slots", l.Slots)
 	}
 	holes := []hole{
 		{holes32 + 1, 4, uint64(r.State)},
@@ -67,7 +67,6 @@ func Assemble(r Runtime, l Layout) (Code, error) {
 		{holes32 + 5, 4, uint64(r.P)},
 		{holes32 + 6, 4, uint64(r.ID)},
 		{holes32 + 7, 4, (l.Slots - 1) * slotSize},
-		{holes32 + 8, 4, (l.Near - 1) * slotSize},
 		{holes32 + 9, 4, l.Rows},
 		{holes32 + 10, 4, l.rowBytes()},
 		{holes32 + 11, 4, l.MaxCells},

@@ -34,7 +34,7 @@ type target struct {
 }
 
 // small is a layout that is quickly made.
-var small = Layout{Inner: inner(16), Near: 1 << 6, Slots: 1 << 13, MaxCells: 1 << 13 / 8 * 7, Rows: 4, Arena: 1 << 20}
+var small = Layout{Inner: inner(16), Slots: 1 << 13, MaxCells: 1 << 13 / 8 * 7, Rows: 4, Arena: 1 << 20}
 
 // inner is of so many hooks, each of which has two inside.
 func inner(hooks int) []uint32 { return slices.Repeat([]uint32{2}, hooks) }

@@ -30,7 +30,7 @@ const (
 )
 
 // nameBits is how far a cell is shifted to make the name of its node: by the size of
-// two slots.
+// cellSlots slots.
 const nameBits = 6
 
 // The node of all calls that had no node for want of room: its cell, and its number.
@@ -45,8 +45,7 @@ const overflowNode = 1
 type Layout struct {
 	Base     uint64
 	Inner    []uint32 // by hook, of which the first is number 1: hooks inside the function that it enters
-	Near     uint64   // slots of the table that is looked at first; a power of two
-	Slots    uint64   // of the table for what finds no room in that; a power of two
+	Slots    uint64   // of the far table, for what finds no room in the near one; a power of two
 	MaxCells uint64   // cells have smaller numbers than this
 	Rows     uint64   // of counters that belong to a P; a P with a higher id shares the last row
 	Arena    uint64   // bytes
@@ -57,7 +56,6 @@ const (
 	leastSlots = 1 << 15 // where memory is scarce
 	minSlots   = 1 << 17
 	maxSlots   = 1 << 24
-	maxNear    = 1 << 20
 	rows       = 256
 )
 
@@ -79,29 +77,29 @@ func NewLayout(inner []uint32, memory uint64) Layout {
 	return l
 }
 
-// fit sets what follows from Slots.
-func (l *Layout) fit() {
-	// Two slots a cell, up to a size beyond which nobody is near anybody.
-	l.Near = min(2*l.Slots, maxNear)
-	// Linear probing is quick until the table is nearly full.
-	l.MaxCells = l.Slots / 8 * 7
-}
+// fit sets what follows from Slots. Linear probing is quick until the table is
+// nearly full.
+func (l *Layout) fit() { l.MaxCells = l.Slots / 8 * 7 }
 
 // tableBytes is what so many slots take with all that there are as many of.
 func tableBytes(slots uint64) uint64 {
-	return min(2*slots, maxNear)*slotSize + slots*(slotSize+nodeSize+orderSize+8)
+	return slots * (cellSlots*slotSize + slotSize + nodeSize + orderSize + 8)
 }
 
-// nearSpare is slots behind the near table, so that a search in it need not start
-// over at its end: a page of them, more than it looks at.
-const nearSpare = 128
+// The near table has two slots a cell, and some behind it for what belongs to the
+// last ones: the window, and more than a search looks at.
+const (
+	cellSlots = 2
+	nearSpare = 1024
+)
 
 func pages(n uint64) uint64 { return (n + 4095) &^ 4095 }
 
+func (l Layout) near() uint64      { return l.Slots*cellSlots + nearSpare }
 func (l Layout) rowBytes() uint64  { return l.Slots * 8 }
 func (l Layout) innerOff() uint64  { return headerSize }
 func (l Layout) tableOff() uint64  { return l.innerOff() + pages(uint64(len(l.Inner)+1)*innerSize) }
-func (l Layout) farOff() uint64    { return l.tableOff() + (l.Near+nearSpare)*slotSize }
+func (l Layout) farOff() uint64    { return l.tableOff() + l.near()*slotSize }
 func (l Layout) nodesOff() uint64  { return l.farOff() + l.Slots*slotSize }
 func (l Layout) ordersOff() uint64 { return l.nodesOff() + l.Slots*nodeSize }
 func (l Layout) countsOff() uint64 { return l.ordersOff() + pages(l.Slots*orderSize) }

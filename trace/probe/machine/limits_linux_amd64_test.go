@@ -238,9 +238,9 @@ func TestNoRoomForNodes(t *testing.T) {
 		name string
 		l    Layout
 	}{
-		{"numbers", Layout{Inner: hooks, Near: 1 << 6, Slots: 1 << 10, MaxCells: 100, Rows: 4, Arena: 1 << 20}},
-		{"table", Layout{Inner: hooks, Near: 1 << 6, Slots: 1 << 10, MaxCells: 1 << 10, Rows: 4, Arena: 1 << 20}},
-		{"usual", Layout{Inner: hooks, Near: 1 << 6, Slots: 1 << 10, MaxCells: 1 << 10 / 8 * 7, Rows: 4, Arena: 1 << 20}},
+		{"numbers", Layout{Inner: hooks, Slots: 1 << 10, MaxCells: 100, Rows: 4, Arena: 1 << 20}},
+		{"table", Layout{Inner: hooks, Slots: 1 << 10, MaxCells: 1 << 10, Rows: 4, Arena: 1 << 20}},
+		{"usual", Layout{Inner: hooks, Slots: 1 << 10, MaxCells: 1 << 10 / 8 * 7, Rows: 4, Arena: 1 << 20}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tg, th := newTarget(t, tt.l), newThread(t)
@@ -350,7 +350,7 @@ func TestThreads(t *testing.T) {
 // TestReadWhileItGrows reads the tree again and again while it is written: what is
 // read is always whole, and never less than before.
 func TestReadWhileItGrows(t *testing.T) {
-	l := Layout{Inner: inner(4), Near: 1 << 6, Slots: 1 << 16, MaxCells: 1 << 16 / 8 * 7, Rows: 1, Arena: 1 << 20}
+	l := Layout{Inner: inner(4), Slots: 1 << 16, MaxCells: 1 << 16 / 8 * 7, Rows: 1, Arena: 1 << 20}
 	tg, th, g := newTarget(t, l), newThread(t), newGoroutine(t, 4096)
 	th.on(processor(t, 0))
 	g.start(1, textAt+16)

@@ -26,7 +26,6 @@
 
 // Other numbers of 32 bits.
 #define FARMASK   $0x7e570007 // (slots of the far table - 1) * SLOT
-#define MASK      $0x7e570008 // (slots of the near table - 1) * SLOT
 #define ROWS      $0x7e570009 // rows of counters that belong to a P
 #define ROWBYTES  $0x7e57000a
 #define MAXCELLS  $0x7e57000b
@@ -149,7 +148,6 @@
 	SHLL $5, R15;          \
 	ANDL WINDOW, R15;      \
 	ADDL DI, R15;          \
-	ANDL MASK, R15;        \
 	ADDQ T_TABLE(R12), R15
 
 // MISSES compares the slot R15 with what is looked for, and goes
@@ -582,7 +580,7 @@ nostate:
 	// Functions that call nothing: nobody looks for their entry on the shadow
 	// stack, so they get none. In: as for functions.
 	MOVQ LEAFMARK, AX
-	PCALIGN $32
+	PCALIGN $64
 	MOVQ G_STATE(R14), R12
 	TESTQ R12, R12
 	JZ   newstate
@@ -639,7 +637,7 @@ leafgone:
 	// The host is on the shadow stack, if there was room for it, and nothing else
 	// can be where it is: all that was there had returned when the host was entered.
 	MOVQ BLOCKMARK, AX
-	PCALIGN $32
+	PCALIGN $64
 	MOVQ G_STATE(R14), R12
 	TESTQ R12, R12
 	JZ   nohost             // its host's entry would have made one
@@ -768,7 +766,7 @@ counted1:
 	// The same in a host without a frame: its BP is its caller's, and the return
 	// address is above what the stub has saved.
 	MOVQ BAREMARK, AX
-	PCALIGN $32
+	PCALIGN $64
 	MOVQ G_STATE(R14), R12
 	TESTQ R12, R12
 	JZ   nohost
