@@ -1,13 +1,17 @@
 package probe
 
 import (
+	"bytes"
 	"debug/dwarf"
 	"debug/elf"
+	"encoding/binary"
 	"fmt"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
 
-	"tracerag/trace/binary"
+	program "tracerag/trace/binary"
 	"tracerag/trace/probe/machine"
 )
 
@@ -31,7 +35,7 @@ var raceState = map[int]uint32{25: 432, 26: 448}
 
 // runtimeLayout returns the layout of the target's runtime, or why it is not
 // known.
-func runtimeLayout(f *binary.File) (machine.Runtime, error) {
+func runtimeLayout(f *program.File) (machine.Runtime, error) {
 	minor, ok := release(f.GoVersion)
 	if !ok {
 		return machine.Runtime{}, &Unsuitable{Why: "the binary does not say which Go release built it"}
@@ -65,7 +69,7 @@ func release(version string) (minor int, ok bool) {
 
 // checkLayout compares a layout with the program's DWARF, where it has one: a
 // toolchain of somebody's own may have changed the runtime's structs.
-func checkLayout(path string, f *binary.File, l machine.Runtime) error {
+func checkLayout(path string, f *program.File, l machine.Runtime) error {
 	if f.Stripped {
 		return nil
 	}
@@ -74,10 +78,6 @@ func checkLayout(path string, f *binary.File, l machine.Runtime) error {
 		return nil // it could be read a moment ago; what the table says stands
 	}
 	defer e.Close()
-	d, err := e.DWARF()
-	if err != nil {
-		return nil
-	}
 	state := "racectx"
 	if f.Race {
 		state = "valgrindStackID"
@@ -87,6 +87,81 @@ func checkLayout(path string, f *binary.File, l machine.Runtime) error {
 		"runtime.m": {"p": l.P},
 		"runtime.p": {"id": l.ID},
 	}
+	// Most of the debug information need not be decompressed, which is half of
+	// the time that a small program's plan takes.
+	for _, whole := range []bool{false, true} {
+		d, err := debugInfo(e, want, whole)
+		if err != nil {
+			return nil
+		}
+		if err := compareLayout(d, f, want); err != nil || len(want) == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// debugInfo reads a program's debug information: all of it, or up to the unit that
+// has the types with these names.
+func debugInfo(e *elf.File, types map[string]map[string]uint32, whole bool) (*dwarf.Data, error) {
+	section := func(name string) []byte {
+		if s := e.Section(name); s != nil {
+			if b, err := s.Data(); err == nil {
+				return b
+			}
+		}
+		return nil
+	}
+	s := e.Section(".debug_info")
+	if s == nil {
+		return e.DWARF() // has other names for it
+	}
+	// A unit begins with its length.
+	var info []byte
+	for r := s.Open(); ; {
+		head := make([]byte, 4)
+		if _, err := io.ReadFull(r, head); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		n := int64(binary.LittleEndian.Uint32(head))
+		if n >= 0xffff_fff0 || n > int64(s.Size) {
+			return e.DWARF() // units of the other, wider form
+		}
+		from := len(info)
+		info = append(info, head...)
+		info = slices.Grow(info, int(n))[:from+4+int(n)]
+		if _, err := io.ReadFull(r, info[from+4:]); err != nil {
+			return nil, err
+		}
+		has := 0
+		for name := range types {
+			if bytes.Contains(info[from:], append([]byte(name), 0)) {
+				has++
+			}
+		}
+		if has == len(types) && !whole {
+			break
+		}
+	}
+	d, err := dwarf.New(section(".debug_abbrev"), nil, nil, info, nil, nil, nil, section(".debug_str"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{".debug_addr", ".debug_str_offsets", ".debug_line_str"} {
+		if b := section(name); b != nil {
+			if err := d.AddSection(name, b); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return d, nil
+}
+
+// compareLayout compares the offsets of fields, by struct, with those in the debug
+// information, and removes the structs that it has found.
+func compareLayout(d *dwarf.Data, f *program.File, want map[string]map[string]uint32) error {
 	for r := d.Reader(); len(want) > 0; {
 		e, err := r.Next()
 		if err != nil || e == nil {
@@ -110,21 +185,21 @@ func checkLayout(path string, f *binary.File, l machine.Runtime) error {
 			r.SkipChildren()
 			continue
 		}
-		t, err := d.Type(e.Offset)
-		if err != nil {
-			return nil
-		}
-		s, ok := t.(*dwarf.StructType)
-		if !ok {
-			continue
-		}
-		for _, field := range s.Field {
-			if off, ok := fields[field.Name]; ok && int64(off) != field.ByteOffset {
-				return &Unsuitable{Why: fmt.Sprintf("its runtime is not that of %s: %s.%s is at offset %d, not %d", f.GoVersion, name, field.Name, field.ByteOffset, off)}
+		for e.Children {
+			m, err := r.Next()
+			if err != nil || m == nil || m.Tag == 0 {
+				break
+			}
+			field, _ := m.Val(dwarf.AttrName).(string)
+			at, ok := m.Val(dwarf.AttrDataMemberLoc).(int64)
+			if off, known := fields[field]; known && ok && int64(off) != at {
+				return &Unsuitable{Why: fmt.Sprintf("its runtime is not that of %s: %s.%s is at offset %d, not %d", f.GoVersion, name, field, at, off)}
+			}
+			if m.Children {
+				r.SkipChildren()
 			}
 		}
 		delete(want, name)
-		r.SkipChildren()
 	}
 	return nil
 }
