@@ -58,7 +58,8 @@ var diffSigns = [...]struct {
 //	=     text.Wrap width: 80 -> 72
 //
 // A node that is the same but for the values of its observed calls is marked "=".
-// Of the view, Command is not used: a cut says only how many nodes it hides.
+// Of the view, Command is not used: a cut says only how many nodes it hides, unless
+// Cut writes it.
 // [Diff.WriteSummary] writes what stands before the tree.
 func (d *Diff) WriteText(w io.Writer, v View) error {
 	b := bufio.NewWriter(w)
@@ -118,7 +119,11 @@ func (d *Diff) writeTree(b *bufio.Writer, v *View, l *layout) {
 		fold(depth, "[%d unchanged]", same)
 		if hidden > 0 {
 			indent(b, depth+1)
-			fmt.Fprintln(b, v.paint(dim, v.more(cut{nodes: hidden})))
+			c := cut{nodes: hidden}
+			if i >= 0 {
+				c.name = ShortName(l.nodes[i].Node().Func.Name)
+			}
+			fmt.Fprintln(b, v.paint(dim, v.more(c)))
 		}
 	}
 	write(-1)

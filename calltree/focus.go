@@ -48,22 +48,38 @@ func (t *Tree) Focus(patterns ...string) (*Tree, error) {
 	return t.copyOf(f, keep), nil
 }
 
-// Functions returns the linker names of the functions of t that match pattern, as
-// [Tree.Focus] reads it, in call order.
-func (t *Tree) Functions(pattern string) ([]string, error) {
+// Find returns the nodes of t that match pattern, as [Tree.Focus] reads it, in call
+// order.
+func (t *Tree) Find(pattern string) ([]*Node, error) {
 	match, err := t.matcher(pattern)
+	if err != nil {
+		return nil, err
+	}
+	var found []*Node
+	t.Walk(func(n *Node, _ int) bool {
+		if match(n) {
+			found = append(found, n)
+		}
+		return true
+	})
+	return found, nil
+}
+
+// Functions returns the linker names of the functions that [Tree.Find] finds, in call
+// order.
+func (t *Tree) Functions(pattern string) ([]string, error) {
+	nodes, err := t.Find(pattern)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	seen := map[string]bool{}
-	t.Walk(func(n *Node, _ int) bool {
-		if name := n.Func.Name; match(n) && !seen[name] {
+	for _, n := range nodes {
+		if name := n.Func.Name; !seen[name] {
 			seen[name] = true
 			names = append(names, name)
 		}
-		return true
-	})
+	}
 	return names, nil
 }
 

@@ -36,6 +36,11 @@ type View struct {
 	// with the --focus that shows them: the whole line can be typed. Without
 	// it only their number is, which is enough for a reader who cannot type.
 	Command string
+
+	// Cut, if not nil, writes the mark that stands where nodes are cut, in place of
+	// one with Command: how many they are, and the pattern of [Tree.Focus] that shows
+	// them, a handle in a tree and a function's name in a diff; "" if none does.
+	Cut func(nodes int, focus string) string
 }
 
 // count writes calls as "x3": "x200+" if that is a floor, "x~200" if it may be
@@ -184,6 +189,10 @@ type cut struct {
 	nodes    int
 	from, to int   // IDs
 	under    *Node // whose children all are cut, if so
+
+	// name is, in a diff, the function that they are below: handles are those of one
+	// of its trees. There may be none.
+	name string
 }
 
 // cuts returns the nodes below entry i (-1: the roots) that are not shown, but
@@ -210,22 +219,31 @@ func (f *flat) cuts(i int, shown []bool, skip func(i int) bool) (c cut, ok bool)
 
 // more writes the mark that stands where nodes are cut.
 func (v *View) more(c cut) string {
+	if v.Cut != nil {
+		return v.Cut(c.nodes, c.focus())
+	}
 	s := fmt.Sprintf("[%d more node", c.nodes)
 	if c.nodes != 1 {
 		s += "s"
 	}
 	if v.Command != "" {
 		// The shell takes a # at the start of a word for a comment.
-		switch {
-		case c.under != nil:
-			s += fmt.Sprintf(": %s --focus=#%d", v.Command, c.under.ID)
-		case c.from == c.to:
-			s += fmt.Sprintf(": %s --focus=#%d", v.Command, c.from)
-		default:
-			s += fmt.Sprintf(": %s --focus=#%d-%d", v.Command, c.from, c.to)
-		}
+		s += ": " + v.Command + " --focus=" + c.focus()
 	}
 	return s + "]"
+}
+
+// focus is the pattern that shows the nodes.
+func (c *cut) focus() string {
+	switch {
+	case c.name != "" || c.to == 0: // a diff's
+		return c.name
+	case c.under != nil:
+		return fmt.Sprintf("#%d", c.under.ID)
+	case c.from == c.to:
+		return fmt.Sprintf("#%d", c.from)
+	}
+	return fmt.Sprintf("#%d-%d", c.from, c.to)
 }
 
 // style is an ANSI colour.
