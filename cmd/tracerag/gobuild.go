@@ -43,7 +43,8 @@ type goOrder struct {
 	Package bool     `json:"package"` // it is a package, and no go command was typed
 	Each    int      `json:"each"`    // record each test by itself, so many at a time; 0: all in one run
 
-	Timeout time.Duration `json:"timeout"` // of each; 0: none
+	Timeout  time.Duration `json:"timeout"`  // of each; 0: none
+	Deadline time.Time     `json:"deadline"` // when the program is killed; zero: never
 }
 
 // goReport is what an inner tracerag tells the outer one.
@@ -76,6 +77,9 @@ func innerFlag(f *pflag.FlagSet) *string {
 // question if there is one.
 func (a *app) runGo(ctx context.Context, s *store.Store, g *gocmd.Command, typed, flags []string, r *runFlags, question string, finish func(*recording) error) int {
 	code, recs, err := a.recordGo(ctx, s, g, typed, flags, r)
+	if err == nil && r.each == 0 {
+		err = r.writeIDs(recs)
+	}
 	if err == nil && r.each == 0 {
 		err = a.finishGo(g, recs, code, question, finish)
 	}
@@ -117,7 +121,7 @@ func (a *app) recordGo(ctx context.Context, s *store.Store, g *gocmd.Command, ty
 		return exitRunFailed, nil, err
 	}
 	defer os.RemoveAll(dir)
-	order := goOrder{Flags: flags, Dir: a.cwd, Command: typed, Program: g.Program(), Test: g.Verb == "test", Package: g.Package, Each: r.each}
+	order := goOrder{Flags: flags, Dir: a.cwd, Command: typed, Program: g.Program(), Test: g.Verb == "test", Package: g.Package, Each: r.each, Deadline: r.deadline}
 	if g.Package {
 		order.Program = typed[:len(typed)-len(g.Args)+len(order.Program)]
 	}
@@ -146,7 +150,10 @@ func (a *app) recordGo(ctx context.Context, s *store.Store, g *gocmd.Command, ty
 	if r.each > 0 {
 		shown, stop = a.watchEach(dir)
 	}
-	code, err := shown.runGoCommand(ctx, args, dir)
+	// The recorder kills the program, so that the go command comes to an end by itself.
+	limited, cancel := r.limited(ctx, goGrace)
+	defer cancel()
+	code, err := shown.runGoCommand(limited, args, dir)
 	stop()
 	if err != nil {
 		return exitRunFailed, nil, err
@@ -174,6 +181,10 @@ func (a *app) recordGo(ctx context.Context, s *store.Store, g *gocmd.Command, ty
 	}
 	return code, recs, nil
 }
+
+// goGrace is how long the go command may go on when the time of what it runs is over:
+// for saving a trace, and for what it has to say.
+const goGrace = 10 * time.Second
 
 // runGoCommand runs the go command to its end.
 func (a *app) runGoCommand(ctx context.Context, args []string, dir string) (code int, err error) {
@@ -344,7 +355,7 @@ func (a *app) recordInner(ctx context.Context, f *pflag.FlagSet, args []string, 
 	if err != nil {
 		return nil, err
 	}
-	r.dir, r.typed, r.program = runDir, order.Command, order.Program
+	r.dir, r.typed, r.program, r.deadline = runDir, order.Command, order.Program, order.Deadline
 	if order.Each > 0 {
 		return nil, a.runInnerEach(ctx, s, args, order, r, report, path)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -68,6 +69,10 @@ type runFlags struct {
 	// output takes what the program prints, in place of our own; nil: nothing does.
 	output *os.File
 
+	idFile   string        // takes the ids of the saved traces; "": none
+	limit    time.Duration // after which the program is killed; 0: never
+	deadline time.Time     // that limit, of a run that has begun; zero: none
+
 	// Set when the go command has built the program and starts it for us.
 	dir            string   // the program's working directory
 	typed, program []string // what was typed, and the part of it that stands for the program
@@ -94,6 +99,8 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	var m modelFlags
 	a.section(f, "Recording")
 	r.add(f)
+	f.DurationVar(&r.limit, "time-limit", 0, "kill the program after this `TIME`, building included; what ran until then is saved")
+	f.StringVar(&r.idFile, "id-file", "", "write the ids of the saved traces to `FILE`, one a line")
 	window := f.Bool("window", false, "record only what runs between tracerag window start and stop (see tracerag\nhelp window)")
 	f.IntVar(&r.each, "each", 0, "record every test of go test in a run of its own, `N` at a time")
 	f.Lookup("each").NoOptDefVal = "1"
@@ -151,6 +158,15 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	if r.each < 0 || r.each > 0 && (*window || *question != "") {
 		return a.usage(c, "--each makes a trace of every test, one at a time or more: without --window, and asked about one by one afterwards")
 	}
+	if (r.each > 0 || *window) && (r.limit != 0 || r.idFile != "") {
+		return a.usage(c, "--time-limit and --id-file are for a program that is recorded as a whole: without --each and --window")
+	}
+	if r.limit < 0 {
+		return a.usage(c, fmt.Sprintf("--time-limit=%s: it has to be more than nothing", r.limit))
+	}
+	if r.limit > 0 {
+		r.deadline = time.Now().Add(r.limit)
+	}
 	if r.each > 0 && g != nil {
 		if err := g.Each(); err != nil {
 			return a.usage(c, err.Error())
@@ -185,7 +201,11 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 		return recordCode(f.Arg(0), err)
 	}
 	code := rec.trace.Exit.Code
-	if err := finish(rec); err != nil {
+	err = r.writeIDs([]*recording{rec})
+	if err == nil {
+		err = finish(rec)
+	}
+	if err != nil {
 		a.fail(err)
 		if code == 0 {
 			return exitRunFailed
@@ -273,8 +293,13 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 		tgt.Dir = r.dir
 	}
 	tgt.Output = r.output
+	ctx, cancel := r.limited(ctx, 0)
+	defer cancel()
 	baseline, err := a.baseline(ctx, s, tgt, r)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.over(ctx); err != nil {
 		return nil, err
 	}
 	var rewind func() error
@@ -285,6 +310,9 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 		}
 	}
 	tr, err := a.recordOne(ctx, tgt, r)
+	if over := r.over(ctx); over != nil && errors.Is(err, context.DeadlineExceeded) {
+		err = over
+	}
 	if err != nil {
 		return nil, cannotRun{error: err}
 	}
@@ -300,6 +328,39 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 		return nil, err
 	}
 	return &recording{trace: tr, entry: e}, nil
+}
+
+// limited returns a context that ends some time after the run's deadline, if it has
+// one.
+func (r *runFlags) limited(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
+	if r.deadline.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, r.deadline.Add(after))
+}
+
+// over is the error of a run whose time was over before the program was started.
+func (r *runFlags) over(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("the program was not started: its time was over before (--time-limit=%s)", r.limit)
+	}
+	return nil
+}
+
+// writeIDs writes the file that --id-file asks for. It is whole when it is there, and
+// empty if nothing was recorded.
+func (r *runFlags) writeIDs(recs []*recording) error {
+	if r.idFile == "" {
+		return nil
+	}
+	return replaceFile(r.idFile, func(w io.Writer) error {
+		for _, rec := range recs {
+			if _, err := fmt.Fprintln(w, rec.entry.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // baseline returns the id of the trace that is to be pruned by, "" for none. A
