@@ -61,6 +61,7 @@ func init() {
 		{"report", "[flags] -o FILE [TRACE | A B]", "the same as one HTML file", runReport},
 		{"prompt", "[flags] [TRACE] [QUESTION]", "print the prompt that ask would send", runPrompt},
 		{"rank", "[flags] QUESTION [TRACE...]", "list the functions that a question is about", runRank},
+		{"mcp", "[flags]", "show the traces to a coding agent (Model Context Protocol)", runMCP},
 		{"attach", "[flags] PID", "record a process that runs already", runAttach},
 		{"window", "[flags] start|stop|snapshot [NAME]", "choose what of a running program is recorded", runWindow},
 		{"list", "[flags]", "list the saved traces", runList},

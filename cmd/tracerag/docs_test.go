@@ -233,6 +233,7 @@ type facts struct {
 // flagsOfOthers are flags that documents name alone and that are not ours.
 var flagsOfOthers = map[string]string{
 	"--csv": "fixtures/tablecat", "--md": "fixtures/tablecat", "--emoji": "fixtures/tablecat", "--version": "fixtures/tablecat",
+	"--scope": "claude mcp add",
 }
 
 var gathered = sync.OnceValues(func() (*facts, error) {

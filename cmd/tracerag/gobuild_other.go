@@ -21,3 +21,6 @@ func signalCode(*os.ProcessState) int { return exitRunFailed }
 
 // endLike does nothing: no signal ends a process here.
 func endLike(trace.Exit) {}
+
+// askToEnd ends a process: it cannot be asked.
+func askToEnd(p *os.Process) { _ = p.Kill() }

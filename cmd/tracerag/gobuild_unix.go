@@ -52,3 +52,6 @@ func endLike(exit trace.Exit) {
 	kill := fmt.Sprintf("ulimit -c 0; kill -%d $$", exit.Code-128)
 	_ = syscall.Exec("/bin/sh", []string{"sh", "-c", kill}, os.Environ())
 }
+
+// askToEnd asks a process to end, as a user does.
+func askToEnd(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }

@@ -51,8 +51,10 @@ var layers = map[string][]string{
 	"viewer":             {"calltree", "prompt", "source", "trace"},
 	"viewer/browsertest": {},
 
+	"mcp": {"calltree", "prompt", "prompt/tokens", "relevance", "source", "trace"},
+
 	"cmd/tracerag": {"rank", "relevance", "trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export", "trace/symbol",
-		"calltree", "source", "prompt", "prompt/tokens", "llm", "redact", "viewer"},
+		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "viewer"},
 }
 
 // only lists packages of others that a few of ours alone may import.
@@ -63,6 +65,7 @@ var only = map[string][]string{
 	"github.com/google/pprof":           {"trace", "trace/sample"},
 	"github.com/kljensen/snowball":      {"rank"},
 	"github.com/spf13/pflag":            {"cmd/tracerag"},
+	"github.com/modelcontextprotocol":   {"mcp"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"fixtures", "fixtures/real", "llm/llmtest", "trace/recordtest", "viewer/browsertest"},
 	"os/exec":                           {"trace/target", "trace/gocmd", "source", "bench/eval", "fixtures", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"tracerag/mcp"
+	"tracerag/prompt"
+	"tracerag/relevance"
+	"tracerag/trace/store"
+)
+
+const mcpHelp = `
+mcp shows the saved traces to a coding agent, as a server of the Model Context
+Protocol on standard input and output. The agent starts it:
+
+  claude mcp add tracerag -- tracerag mcp
+  codex mcp add tracerag -- tracerag mcp
+
+Its tools are list_traces, call_tree, source, rank, prompt, compare, values and
+record. They read traces of the store and .pb.gz files below the working directory,
+and nothing else; secrets are masked. Programs are run, by record, only with
+--allow-run. See docs/mcp.md.`
+
+func runMCP(a *app, ctx context.Context, c *command, args []string) int {
+	f := a.flags(c, mcpHelp)
+	var t treeFlags
+	allowRun := f.Bool("allow-run", false, "let the agent run programs, with your rights, to record them")
+	f.StringArrayVar(&t.sourceDir, "source-dir", nil, "look for sources in `DIR`, too; may be repeated")
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	if f.NArg() > 0 {
+		return a.usage(c, "nothing but flags: the agent says what it wants to see")
+	}
+	s, err := a.store()
+	if err != nil {
+		return a.fail(err)
+	}
+	if terminal(a.stdin) {
+		a.note("an agent is to start this command, and talks to it on standard input; Ctrl-C ends it")
+	}
+	b := &mcpBackend{app: a.forAgent(), store: s, tree: t}
+	o := mcp.Options{Backend: b, Dir: a.cwd, Mask: b.app.mask, Version: version()}
+	if *allowRun {
+		o.Record = newCommandRecorder(s).record
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	if err := mcp.Serve(ctx, o, io.NopCloser(a.stdin), nopCloser{a.stdout}); err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// forAgent is the app whose output an agent reads: secrets are masked always, by the
+// same placeholders as long as the server runs.
+func (a *app) forAgent() *app {
+	out := *a
+	out.noRedact = false
+	out.redactor = a.newMasker()
+	return &out
+}
+
+// mcpBackend opens traces for an agent.
+type mcpBackend struct {
+	app   *app
+	store *store.Store
+	tree  treeFlags
+
+	mu   sync.Mutex
+	kept []keptView // the one used last at the end
+}
+
+// keptView is a view that was opened: an agent asks ten times about one trace, and a
+// large one takes a second to open.
+type keptView struct {
+	key  string
+	view *mcp.View
+}
+
+const keptViews = 4
+
+// List implements mcp.Backend.
+func (b *mcpBackend) List() (int, iter.Seq[mcp.Listed], error) {
+	entries, err := b.store.List()
+	if err != nil {
+		return 0, nil, err
+	}
+	return len(entries), func(yield func(mcp.Listed) bool) {
+		for _, e := range slices.Backward(entries) {
+			sum := b.app.summarize(b.store, e)
+			l := mcp.Listed{ID: sum.ID, Name: sum.Name, Saved: sum.Saved, Title: sum.title, Calls: sum.Calls, Functions: sum.Functions, Error: sum.Error}
+			switch {
+			case sum.Error != "":
+			case sum.Exit != nil:
+				l.Exit = sum.Exit.String()
+			default:
+				l.Exit = "samples, not calls"
+			}
+			if !yield(l) {
+				return
+			}
+		}
+	}, nil
+}
+
+// Open implements mcp.Backend.
+func (b *mcpBackend) Open(whole bool, names ...string) (*mcp.View, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := fmt.Sprint(whole)
+	paths := make([]string, len(names))
+	for i, name := range names {
+		e, err := b.find(name)
+		if err != nil {
+			return nil, err
+		}
+		paths[i] = e.Path
+		info, err := os.Stat(e.Path)
+		if err != nil {
+			return nil, err
+		}
+		key += fmt.Sprintf("\n%s %d %d", e.Path, info.Size(), info.ModTime().UnixNano())
+	}
+	if i := slices.IndexFunc(b.kept, func(k keptView) bool { return k.key == key }); i >= 0 {
+		k := b.kept[i]
+		b.kept = append(slices.Delete(b.kept, i, i+1), k)
+		return k.view, nil
+	}
+	v, err := b.open(whole, paths)
+	if err != nil {
+		return nil, err
+	}
+	b.kept = append(b.kept, keptView{key, v})
+	b.kept = b.kept[max(0, len(b.kept)-keptViews):]
+	return v, nil
+}
+
+// find finds a trace of the store, or the file at an absolute path, which the server
+// has looked at before. Nothing else is found: the store itself would take the name of
+// any file.
+func (b *mcpBackend) find(name string) (store.Entry, error) {
+	e, err := b.store.Find(name)
+	var missing *store.NotFoundError
+	if errors.As(err, &missing) {
+		return e, notFoundForAgent(missing)
+	}
+	if err != nil || filepath.IsAbs(name) {
+		return e, err
+	}
+	dir, err := filepath.EvalSymlinks(b.store.Dir())
+	if err != nil {
+		return e, err
+	}
+	path, err := filepath.EvalSymlinks(e.Path)
+	if err != nil {
+		return e, err
+	}
+	if filepath.Dir(path) != dir {
+		return e, notFoundForAgent(&store.NotFoundError{Name: name})
+	}
+	return e, nil
+}
+
+// notFoundForAgent says what the store says in the words of an agent's tools.
+func notFoundForAgent(e *store.NotFoundError) error {
+	switch {
+	case len(e.Near) > 0:
+		return fmt.Errorf("no trace %s: did you mean %s? list_traces shows all", e.Name, strings.Join(e.Near, " or "))
+	case e.Have > 0:
+		return fmt.Errorf("no trace %s: list_traces shows all %d", e.Name, e.Have)
+	}
+	return fmt.Errorf("no trace %s: list_traces shows those that there are", e.Name)
+}
+
+// open opens traces as tracerag tree and the other commands do.
+func (b *mcpBackend) open(whole bool, paths []string) (*mcp.View, error) {
+	a := *b.app
+	var said bytes.Buffer // what the command line would say on standard error
+	a.stderr, a.quiet = &said, false
+	t := b.tree
+	if whole {
+		t.baseline = "none"
+	}
+	views, err := a.open(b.store, paths, &t)
+	if err != nil {
+		return nil, err
+	}
+	out := &mcp.View{
+		Rank: func(question string) *relevance.Ranking { return b.app.ranking(b.store, question, views) },
+		Prompt: func(question string, budget int) (*prompt.Prompt, error) {
+			in := b.app.promptInput(question, views...)
+			return prompt.Build(in, prompt.Options{Variant: prompt.Ordered, Budget: budget})
+		},
+	}
+	notes := strings.Split(strings.TrimSpace(said.String()), "\n")
+	for i, v := range views {
+		run := &mcp.Run{ID: v.entry.ID, Title: title(v.trace), Trace: v.trace, Tree: v.tree, Pruned: v.pruned, Notes: v.notes(), Source: b.app.maskedSource(v), File: v.file}
+		if i == 0 && notes[0] != "" {
+			run.Notes = append(run.Notes, notes...)
+		}
+		out.Runs = append(out.Runs, run)
+	}
+	return out, nil
+}

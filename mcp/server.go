@@ -1,0 +1,218 @@
+// Package mcp shows recorded runs to a coding agent: a server of the Model Context
+// Protocol, over one pair of streams.
+//
+// # What an agent needs
+//
+// An agent pays for every word that it reads, and does not see how much there is
+// before it has asked. So each answer
+//
+//   - is text, which says the same as JSON in a third of the tokens; where a program
+//     may want the facts, structured content stands beside it;
+//   - has a budget of tokens, which is filled breadth first: the upper levels of a tree,
+//     the best functions of a ranking. Nobody has to guess a depth;
+//   - says where something is missing, how much, and which call shows it:
+//     "[clipped: 12 nodes, ask call_tree focus=#71]";
+//   - names nodes by handles that stay: "#71" is the same node in every answer about a
+//     trace, and on the command line;
+//   - is an error in words, with the names that may have been meant, where there is
+//     nothing to show. An error is a tool's result and never ends the session.
+//
+// # What it may not do
+//
+// A trace is one of the store, or a file below the working directory. A program is run
+// only where the user has said so when the server was started, and only in a
+// directory below the working directory. Texts pass [Options.Mask] on their way out.
+//
+// The package records nothing, and knows no store: see [Backend].
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tracerag/calltree"
+	"tracerag/prompt"
+	"tracerag/prompt/tokens"
+	"tracerag/relevance"
+	"tracerag/source"
+	"tracerag/trace"
+)
+
+// Options say what is served, and what is allowed.
+type Options struct {
+	Backend Backend
+	// Dir is the working directory, absolute. Files and directories outside of it
+	// are refused.
+	Dir string
+	// Record runs a command and records it; nil: the user has not allowed it.
+	Record func(context.Context, Command) (*Recorded, error)
+	// Mask hides secrets. It is called on all text that is answered, also on texts
+	// that it has been called on before.
+	Mask    func(string) string
+	Version string // of tracerag
+}
+
+// Backend finds and opens traces.
+type Backend interface {
+	// List yields the saved traces, the newest first. They are read one by one.
+	List() (n int, traces iter.Seq[Listed], err error)
+	// Open returns one view of the named traces, pruned by the baselines of all of
+	// them, or, if whole is set, by none. A name is a store's, or the absolute path
+	// of a file that the server has found to lie in its directory.
+	Open(whole bool, names ...string) (*View, error)
+}
+
+// Listed is a saved trace in a list.
+type Listed struct {
+	ID        string
+	Name      string // its user's, or its test's; may be empty
+	Saved     time.Time
+	Title     string // command line
+	Exit      string // "exit status 0"
+	Calls     int64
+	Functions int
+	Error     string // why it cannot be read; the rest but ID and Saved is missing then
+}
+
+// View is one trace, or several, as they are looked at. Its texts hold no secrets.
+type View struct {
+	Runs []*Run
+	// Rank ranks the functions of all runs together.
+	Rank func(question string) *relevance.Ranking
+	// Prompt makes the prompt of all runs.
+	Prompt func(question string, budget int) (*prompt.Prompt, error)
+}
+
+// Run is one recorded run.
+type Run struct {
+	ID     string
+	Title  string // command line
+	Trace  *trace.Trace
+	Tree   *calltree.Tree
+	Pruned int      // nodes that the baseline did, too
+	Notes  []string // what was not recorded
+	Source func(trace.Function) source.Text
+	File   func(*trace.Function) string // name of a function's file, as trees have it
+}
+
+// Command is a program that is to be run and recorded.
+type Command struct {
+	Args     []string
+	Dir      string   // absolute
+	Baseline []string // arguments to run the same program with first, or the id of a trace; nil none
+	Values   []string // patterns of functions whose values are observed; nil none
+	Timeout  time.Duration
+}
+
+// Recorded is what became of a command.
+type Recorded struct {
+	IDs      []string // of the traces: none if nothing was recorded, several of a go test ./...
+	Code     int      // exit code of tracerag run: the program's own, as a rule
+	TimedOut bool     // it was ended, and the traces hold what ran until then
+	Output   string   // of the program and of the recorder, both streams
+}
+
+// Serve answers one client until in ends or ctx is done. Nothing but the protocol is
+// written to out.
+func Serve(ctx context.Context, o Options, in io.ReadCloser, out io.WriteCloser) error {
+	err := newServer(o).Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
+	if errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// server has what the handlers share.
+type server struct {
+	Options
+	count tokens.Counter
+}
+
+const instructions = `tracerag shows what a Go program really called in a recorded run, in order, through all of its dependencies. Begin with list_traces (or record, if the user allowed it). Then rank finds the functions that a question is about, call_tree shows who called whom, source shows their text, compare tells where two runs part. Answers fit max_tokens; a mark [clipped: ...] names the call that shows the rest. #12 is a node's handle, valid in every tool for the same trace.`
+
+func newServer(o Options) *sdk.Server {
+	s := &server{Options: o, count: tokens.For("")}
+	out := sdk.NewServer(
+		&sdk.Implementation{Name: "tracerag", Title: "tracerag: what a Go program called", Version: o.Version},
+		&sdk.ServerOptions{Instructions: instructions, Capabilities: &sdk.ServerCapabilities{}, CompletionHandler: s.complete})
+	s.addListTraces(out)
+	s.addCallTree(out)
+	s.addSource(out)
+	s.addRank(out)
+	s.addPrompt(out)
+	s.addCompare(out)
+	s.addValues(out)
+	s.addRecord(out)
+	s.addPrompts(out)
+	s.addResources(out)
+	return out
+}
+
+// answer is what a tool's handler returns: the text, and for programs the facts.
+type answer[Out any] struct {
+	text  string
+	facts Out
+}
+
+// none is of tools whose answer is text alone.
+type none = any
+
+// add adds a tool. What the handler returns leaves without secrets; its error is
+// told to the agent.
+func add[In, Out any](s *server, to *sdk.Server, t *sdk.Tool, handle func(context.Context, In) (answer[Out], error)) {
+	if t.Annotations == nil {
+		no := false
+		t.Annotations = &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no}
+	}
+	sdk.AddTool(to, t, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
+		a, err := handle(ctx, in)
+		if err != nil {
+			return nil, a.facts, errors.New(s.Mask(err.Error()))
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s.Mask(a.text)}}}, a.facts, nil
+	})
+}
+
+// open opens traces by the names that an agent gave; "" is the last one.
+func (s *server) open(whole bool, names ...string) (*View, error) {
+	resolved := make([]string, len(names))
+	for i, name := range names {
+		var err error
+		if resolved[i], err = s.traceName(name); err != nil {
+			return nil, err
+		}
+	}
+	return s.Backend.Open(whole, resolved...)
+}
+
+// openRun opens one trace.
+func (s *server) openRun(whole bool, name string) (*Run, error) {
+	v, err := s.open(whole, name)
+	if err != nil {
+		return nil, err
+	}
+	return v.Runs[0], nil
+}
+
+// head is the line that says what an answer is about.
+func (r *Run) head() string {
+	line := "trace " + r.ID + ": " + cutText(r.Title, 200)
+	if r.Trace.Sampled {
+		return line + " (samples, not calls)"
+	}
+	return line + " (" + r.Trace.Exit.String() + ")"
+}
+
+// cutText shortens a text in the middle of a line.
+func cutText(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}

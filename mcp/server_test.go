@@ -1,0 +1,454 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tracerag/prompt/tokens"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+type args = map[string]any
+
+// recorder is an Options.Record that runs nothing.
+func recorder(_ context.Context, c Command) (*Recorded, error) {
+	return &Recorded{IDs: []string{"c5c5c5c5"}, Output: fmt.Sprintf("%q in %s for %s\npassword: %s\n", c.Args, filepath.Base(c.Dir), c.Timeout, secret)}, nil
+}
+
+// TestTools calls every tool, and has golden files of what it answers.
+func TestTools(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "work")
+	if err := os.MkdirAll(filepath.Join(dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := client(t, Options{Record: recorder, Dir: dir})
+	tests := []struct {
+		name, tool string
+		in         args
+	}{
+		{"list", "list_traces", nil},
+		{"list_skip", "list_traces", args{"skip": 2}},
+		{"tree", "call_tree", args{"trace": "c5c5c5c5"}},
+		{"tree_whole", "call_tree", args{"trace": "c5c5c5c5", "whole": true}},
+		{"tree_focus", "call_tree", args{"trace": "c5c5c5c5", "focus": "(*Table).String"}},
+		{"tree_handles", "call_tree", args{"trace": "c5c5c5c5", "focus": "#6-8"}},
+		{"tree_depth", "call_tree", args{"trace": "c5c5c5c5", "depth": 3}},
+		{"tree_clipped", "call_tree", args{"trace": "b1b1b1b1", "max_tokens": 300}},
+		{"source", "source", args{"trace": "c5c5c5c5", "function": "csvview.newTable"}},
+		{"source_handle", "source", args{"trace": "c5c5c5c5", "function": "#9"}},
+		{"source_several", "source", args{"trace": "c5c5c5c5", "function": "*onstruct*"}},
+		{"source_clipped", "source", args{"function": "longParser", "max_tokens": 300}},
+		{"source_from", "source", args{"function": "longParser", "from_line": 408, "max_tokens": 300}},
+		{"rank", "rank", args{"trace": "c5c5c5c5", "question": "which function draws the top border?", "limit": 3}},
+		{"prompt", "prompt", args{"trace": "c5c5c5c5", "question": "which function draws the top border?", "max_tokens": 1000}},
+		{"compare", "compare", args{"a": "c5c5c5c5", "b": "ad3ad3ad"}},
+		{"compare_equal", "compare", args{"a": "ad3ad3ad", "b": "ad3ad3ad"}},
+		{"compare_focus", "compare", args{"a": "c5c5c5c5", "b": "ad3ad3ad", "focus": "csvview.Render"}},
+		{"values", "values", args{"trace": "c5c5c5c5"}},
+		{"record", "record", args{"command": []string{"./app", "--csv", "x y"}, "dir": "sub", "timeout_seconds": 5}},
+	}
+	asked := map[string]bool{}
+	for _, tt := range tests {
+		asked[tt.tool] = true
+		t.Run(tt.name, func(t *testing.T) {
+			got, failed, res := ask(t, c, tt.tool, tt.in)
+			if failed {
+				t.Fatal(got)
+			}
+			if strings.Contains(got, secret) {
+				t.Errorf("the secret is in the answer")
+			}
+			if res.StructuredContent != nil {
+				data, err := json.MarshalIndent(res.StructuredContent, "", " ")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(string(data), secret) {
+					t.Errorf("the secret is in the structured content")
+				}
+				got += "\n-- structured --\n" + string(data) + "\n"
+			}
+			if tt.tool == "prompt" { // its words are those of package prompt, which has golden files
+				if !strings.Contains(got, "csvview.Render") || !strings.Contains(got, "which function draws the top border?") {
+					t.Error(got)
+				}
+				return
+			}
+			golden(t, tt.name, got)
+		})
+	}
+	tools, err := c.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools.Tools {
+		if !asked[tool.Name] {
+			t.Errorf("no test asks %s", tool.Name)
+		}
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s (go test ./mcp -update rewrites it):\n%s\nwant:\n%s", path, got, want)
+	}
+}
+
+// TestToolsExplainThemselves: an agent knows a tool by what the server says of it.
+func TestToolsExplainThemselves(t *testing.T) {
+	c := client(t, Options{})
+	tools, err := c.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range tools.Tools {
+		names = append(names, tool.Name)
+		if readOnly := tool.Annotations != nil && tool.Annotations.ReadOnlyHint; readOnly == (tool.Name == "record") {
+			t.Errorf("%s: read-only is %v", tool.Name, readOnly)
+		}
+		data, err := json.Marshal(tool.InputSchema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var schema struct {
+			Properties map[string]struct{ Description string }
+			Required   []string
+		}
+		if err := json.Unmarshal(data, &schema); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := schema.Properties["max_tokens"]; !ok {
+			t.Errorf("%s has no max_tokens", tool.Name)
+		}
+		for name, p := range schema.Properties {
+			// A default is stated with its reason, unless it is nothing at all.
+			if !slices.Contains(schema.Required, name) && !strings.Contains(strings.ToLower(p.Description), "default") && name != "question" && name != "compare_with" {
+				t.Errorf("%s: the description of %s does not say what is taken without it: %q", tool.Name, name, p.Description)
+			}
+		}
+	}
+	slices.Sort(names)
+	if want := []string{"call_tree", "compare", "list_traces", "prompt", "rank", "record", "source", "values"}; !slices.Equal(names, want) {
+		t.Errorf("the tools are %q, want %q", names, want)
+	}
+}
+
+// TestRefusals: what cannot be done is a tool's error in words, and the session goes on.
+func TestRefusals(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "work")
+	for _, d := range []string{dir, filepath.Join(dir, "sub"), filepath.Join(root, "outside")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{filepath.Join(dir, "c5c5c5c5.pb.gz"), filepath.Join(root, "outside", "c5c5c5c5.pb.gz")} {
+		if err := os.WriteFile(f, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"link": filepath.Join(root, "outside"), "link.pb.gz": filepath.Join(root, "outside", "c5c5c5c5.pb.gz"), "dangling.pb.gz": filepath.Join(root, "nowhere")} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	allowed := client(t, Options{Dir: dir, Record: recorder})
+	forbidden := client(t, Options{Dir: dir})
+	const outside = "outside of the server's working directory"
+	tests := []struct {
+		tool string
+		in   any
+		want string
+	}{
+		{"call_tree", args{"trace": "c5c5"}, "no trace c5c5: did you mean"},
+		{"call_tree", args{"trace": filepath.Join(root, "outside", "c5c5c5c5.pb.gz")}, outside},
+		{"call_tree", args{"trace": "../outside/c5c5c5c5.pb.gz"}, outside},
+		{"call_tree", args{"trace": "sub/../../outside/c5c5c5c5.pb.gz"}, outside},
+		{"call_tree", args{"trace": "../outside/nothing.pb.gz"}, outside}, // the same, whether it is there or not
+		{"call_tree", args{"trace": "link.pb.gz"}, outside},
+		{"call_tree", args{"trace": "link/c5c5c5c5.pb.gz"}, outside},
+		{"call_tree", args{"trace": "dangling.pb.gz"}, "there is no dangling.pb.gz"},
+		{"call_tree", args{"trace": "nothing.pb.gz"}, "there is no nothing.pb.gz"},
+		{"call_tree", args{"trace": "/etc/passwd"}, "/etc/passwd is not a trace"},
+		{"compare", args{"a": "link.pb.gz"}, outside},
+		{"prompt", args{"compare_with": "link.pb.gz"}, outside},
+		{"call_tree", args{"focus": "mdview.Rendr"}, "did you mean mdview.Render?"},
+		{"call_tree", args{"focus": "#9999"}, "handles end at"},
+		{"call_tree", args{"focus": "main.parseFlags"}, "whole=true"},
+		{"call_tree", args{"depth": -1}, "depth=-1"},
+		{"call_tree", args{"max_tokens": 5}, "max_tokens=5: give 200 to"},
+		{"call_tree", args{"max_tokens": 1e9}, "max_tokens=1000000000: give 200 to"},
+		{"call_tree", args{"max_tokens": "many"}, "max_tokens"},
+		{"call_tree", args{"trcae": "@last"}, "trcae"},
+		{"source", args{}, "function"},
+		{"source", args{"function": " "}, "no function"},
+		{"source", args{"function": "longPasrer"}, "did you mean mdview.longParser?"},
+		{"rank", args{"question": ""}, "no question"},
+		{"rank", args{"question": "x", "limit": -1}, "limit=-1"},
+		{"prompt", args{"max_tokens": 200}, "the least prompt of this run takes"},
+		{"compare", args{"focus": "#3"}, "a handle is one trace's"},
+		{"compare", args{"focus": "nothing.At.All"}, "no function"},
+		{"values", args{}, "holds no values"},
+		{"values", args{"trace": "c5c5c5c5", "function": "csvview.parse"}, "holds no values of csvview.parse"},
+		{"list_traces", args{"skip": -1}, "skip=-1"},
+		{"record", args{"command": []string{}}, "no command"},
+		{"record", args{"command": []string{"go test ./..."}}, "no shell takes it apart"},
+		{"record", args{"command": "go test"}, "command"},
+		{"record", args{"command": []string{"./app", "a\x00b"}}, "zero byte"},
+		{"record", args{"command": []string{"./app"}, "dir": ".."}, outside},
+		{"record", args{"command": []string{"./app"}, "dir": root}, outside},
+		{"record", args{"command": []string{"./app"}, "dir": "link"}, outside},
+		{"record", args{"command": []string{"./app"}, "dir": "nowhere"}, "there is no nowhere"},
+		{"record", args{"command": []string{"./app"}, "dir": "c5c5c5c5.pb.gz"}, "not a directory"},
+		{"record", args{"command": []string{"./app"}, "timeout_seconds": 601}, "timeout_seconds=601: give 1 to 600"},
+		{"record", args{"command": []string{"./app"}, "timeout_seconds": -1}, "timeout_seconds=-1"},
+	}
+	for _, tt := range tests {
+		got, failed, _ := ask(t, allowed, tt.tool, tt.in)
+		if !failed || !strings.Contains(got, tt.want) {
+			t.Errorf("%s %v: failed %v: %q, want %q", tt.tool, tt.in, failed, got, tt.want)
+		}
+		if strings.Contains(got, "nowhere") && !strings.Contains(fmt.Sprint(tt.in), "nowhere") {
+			t.Errorf("%s %v tells where a link leads: %q", tt.tool, tt.in, got)
+		}
+	}
+	got, failed, _ := ask(t, forbidden, "record", args{"command": []string{"./app"}})
+	if !failed || !strings.Contains(got, "--allow-run") {
+		t.Errorf("record without leave: failed %v: %q", failed, got)
+	}
+	// A file below the directory is opened, by its whole path.
+	if got, failed, _ := ask(t, allowed, "call_tree", args{"trace": "./sub/../c5c5c5c5.pb.gz"}); failed {
+		t.Error(got)
+	}
+}
+
+// TestBudgetHolds: no answer has more tokens than were asked for, whatever it is about.
+func TestBudgetHolds(t *testing.T) {
+	long := strings.Repeat("a line of what the program printed\n", 5000)
+	c := client(t, Options{Record: func(context.Context, Command) (*Recorded, error) {
+		return &Recorded{IDs: slices.Repeat([]string{"b1b1b1b1"}, 12), Output: long}, nil
+	}})
+	count := tokens.For("")
+	tests := []struct {
+		tool string
+		in   args
+	}{
+		{"list_traces", args{}},
+		{"call_tree", args{"trace": "b1b1b1b1"}},
+		{"call_tree", args{"trace": "b1b1b1b1", "focus": "*LongName*"}},
+		{"call_tree", args{"trace": "b1b1b1b1", "focus": "*"}},
+		{"call_tree", args{"trace": "c5c5c5c5"}},
+		{"source", args{"trace": "b1b1b1b1", "function": "*LongName*"}},
+		{"source", args{"trace": "b1b1b1b1", "function": "main.main"}},
+		{"source", args{"function": "longParser"}},
+		{"rank", args{"trace": "b1b1b1b1", "question": "the border of the table", "limit": bigNodes}},
+		{"compare", args{"a": "b1b1b1b1", "b": "c5c5c5c5"}},
+		{"compare", args{"a": "c5c5c5c5", "b": "b1b1b1b1"}},
+		{"values", args{"trace": "c5c5c5c5"}},
+		{"record", args{"command": []string{"./app"}}},
+		{"prompt", args{"trace": "c5c5c5c5"}},
+	}
+	for _, tt := range tests {
+		for _, limit := range []int{200, 333, 1000, 4000} {
+			if tt.tool == "prompt" && limit < 1000 {
+				continue // is refused: TestRefusals
+			}
+			in := args{"max_tokens": limit}
+			for k, v := range tt.in {
+				in[k] = v
+			}
+			text, failed, res := ask(t, c, tt.tool, in)
+			if failed {
+				t.Errorf("%s %v: %s", tt.tool, in, text)
+				continue
+			}
+			if n := count.Count(text); n > limit {
+				t.Errorf("%s %v: %d tokens", tt.tool, in, n)
+			} else if strings.Contains(text, "[clipped: ") && n < limit/3 {
+				t.Errorf("%s %v: only %d tokens, and something is clipped:\n%s", tt.tool, in, n, text)
+			}
+			if data, _ := json.Marshal(res.StructuredContent); res.StructuredContent != nil && count.Count(string(data)) > limit+limit/4+150 /* ids, and what JSON escapes */ {
+				t.Errorf("%s %v: structured content of %d tokens", tt.tool, in, count.Count(string(data)))
+			}
+		}
+	}
+}
+
+var mark = regexp.MustCompile(`\[clipped: (\d+) nodes?, ask call_tree focus=(#\d+(?:-\d+)?)\]`)
+
+// TestMarksLeadToEveryNode: an agent that follows the marks of the tree sees all of it.
+func TestMarksLeadToEveryNode(t *testing.T) {
+	c := client(t, Options{})
+	handle := regexp.MustCompile(`(?m)^ *(?:\(level \d+\) )?#(\d+) `)
+	seen := map[string]bool{}
+	asked := map[string]bool{}
+	var follow func(focus string)
+	follow = func(focus string) {
+		if asked[focus] {
+			t.Fatalf("the mark in the answer about %q asks for that again", focus)
+		}
+		asked[focus] = true
+		in := args{"trace": "b1b1b1b1", "max_tokens": 1500}
+		if focus != "" {
+			in["focus"] = focus
+		}
+		text, failed, _ := ask(t, c, "call_tree", in)
+		if failed {
+			t.Fatalf("focus=%s: %s", focus, text)
+		}
+		for _, m := range handle.FindAllStringSubmatch(text, -1) {
+			seen[m[1]] = true
+		}
+		for _, m := range mark.FindAllStringSubmatch(text, -1) {
+			follow(m[2])
+		}
+	}
+	follow("")
+	if len(seen) != bigNodes {
+		t.Errorf("%d of %d nodes were seen, in %d answers", len(seen), bigNodes, len(asked))
+	}
+}
+
+// TestSourceMarksLeadOn: the same for the lines of a long function.
+func TestSourceMarksLeadOn(t *testing.T) {
+	c := client(t, Options{})
+	next := regexp.MustCompile(`\[clipped: \d+ lines?, ask source function=(#\d+) from_line=(\d+)\]`)
+	in := args{"function": "longParser", "max_tokens": 500}
+	lines := 0
+	for range 100 {
+		text, failed, _ := ask(t, c, "source", in)
+		if failed {
+			t.Fatal(text)
+		}
+		lines += strings.Count(text, "\tdraw(")
+		m := next.FindStringSubmatch(text)
+		if m == nil {
+			break
+		}
+		in["function"], in["from_line"] = m[1], json.Number(m[2])
+	}
+	if lines != 400 {
+		t.Errorf("%d of 400 lines were seen", lines)
+	}
+}
+
+func TestResourcesAndPrompts(t *testing.T) {
+	c := client(t, Options{})
+	ctx := t.Context()
+	list, err := c.ListResources(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Resources) != 3 || list.Resources[0].URI != "tracerag://trace/ad3ad3ad/tree" {
+		t.Errorf("the resources are %+v", list.Resources)
+	}
+	for _, r := range list.Resources {
+		res, err := c.ReadResource(ctx, &sdk.ReadResourceParams{URI: r.URI})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := res.Contents[0].Text; !strings.Contains(text, "main.main") || strings.Contains(text+r.Title, secret) {
+			t.Errorf("%s: %s", r.URI, text)
+		}
+	}
+	for _, uri := range []string{"tracerag://trace/@last/tree", "tracerag://trace/%40prev/tree"} {
+		if _, err := c.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri}); err != nil {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+	for _, uri := range []string{"tracerag://trace/../tree", "tracerag://trace/%2e%2e%2fx.pb.gz/tree", "tracerag://trace//tree", "file:///etc/passwd", "tracerag://trace/none/tree"} {
+		if res, err := c.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri}); err == nil {
+			t.Errorf("%s is read: %+v", uri, res.Contents[0])
+		}
+	}
+	for name, in := range map[string]map[string]string{
+		"explain_run":  {"question": "Which function draws the border?", "trace": "c5c5c5c5"},
+		"compare_runs": {"a": "c5c5c5c5"},
+	} {
+		p, err := c.GetPrompt(ctx, &sdk.GetPromptParams{Name: name, Arguments: in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := p.Messages[0].Content.(*sdk.TextContent).Text
+		for _, v := range in {
+			if !strings.Contains(text, v) {
+				t.Errorf("%s does not say %q: %s", name, v, text)
+			}
+		}
+	}
+	done, err := c.Complete(ctx, &sdk.CompleteParams{
+		Ref: &sdk.CompleteReference{Type: "ref/prompt", Name: "explain_run"}, Argument: sdk.CompleteParamsArgument{Name: "trace", Value: "c"}})
+	if err != nil || !slices.Equal(done.Completion.Values, []string{"c5c5c5c5"}) {
+		t.Errorf("c is completed to %+v, %v", done, err)
+	}
+}
+
+// TestSessionEnds: the server returns when its input ends, and writes protocol alone.
+func TestSessionEnds(t *testing.T) {
+	var out strings.Builder
+	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_traces","arguments":{}}}
+`)
+	done := make(chan error, 1)
+	go func() {
+		done <- Serve(t.Context(), Options{Backend: newFake(), Dir: t.TempDir(), Mask: hide}, slowEnd{in}, nopClose{&out})
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the server goes on")
+	}
+	for _, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("this is not of the protocol: %q", line)
+		}
+	}
+	if !strings.Contains(out.String(), "c5c5c5c5") {
+		t.Errorf("the traces are not listed: %s", &out)
+	}
+}
+
+// slowEnd ends only when the answers are likely written: a client that closes its end
+// at once does not want them.
+type slowEnd struct{ *strings.Reader }
+
+func (s slowEnd) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil {
+		time.Sleep(500 * time.Millisecond)
+	}
+	return n, err
+}
+func (slowEnd) Close() error { return nil }
+
+type nopClose struct{ *strings.Builder }
+
+func (nopClose) Close() error { return nil }

@@ -1,0 +1,163 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tracerag/calltree"
+)
+
+type treeArgs struct {
+	Trace string `json:"trace,omitempty" jsonschema:"id of a trace, or @last (the default: one asks about the run just made), @prev, or a .pb.gz file below the working directory"`
+	Focus string `json:"focus,omitempty" jsonschema:"show only this function and what it calls: a handle (#12), a range of handles from a mark (#12-40), a name (table.Render, (*Table).String) or a pattern with stars (*Border*). Default: the whole program, for an overview"`
+	Depth int    `json:"depth,omitempty" jsonschema:"levels to show below the focus. Default: as many as fit, upper levels first, so that no depth has to be guessed"`
+	Whole bool   `json:"whole,omitempty" jsonschema:"show also what the baseline run did. Default false: start-up work answers few questions"`
+	budget
+}
+
+func (s *server) addCallTree(to *sdk.Server) {
+	add(s, to, &sdk.Tool{Name: "call_tree", Title: "Call tree", Description: `Who called whom in a recorded run, in the order of the first calls; repeats merged, recursion folded.
+A line is "#HANDLE function xCOUNT file:line marks" (one call has no count). Marks: "go at F:L" a goroutine and the go statement that started it; inlined; recursive (shown above); via (functions that were not recorded stand between).
+The budget is filled breadth first. "[clipped: 12 nodes, ask call_tree focus=#71]" stands where more is.`},
+		s.callTree)
+}
+
+func (s *server) callTree(_ context.Context, in treeArgs) (answer[none], error) {
+	limit, err := in.limit(defaultTokens)
+	if err != nil {
+		return answer[none]{}, err
+	}
+	if in.Depth < 0 {
+		return answer[none]{}, fmt.Errorf("depth=%d: give a number of levels, or leave it out", in.Depth)
+	}
+	r, err := s.openRun(in.Whole, in.Trace)
+	if err != nil {
+		return answer[none]{}, err
+	}
+	text, err := s.treeText(r, in.Focus, in.Depth, limit)
+	return answer[none]{text: text}, err
+}
+
+// treeText is the answer about a run's tree, or a part of it.
+func (s *server) treeText(r *Run, focus string, depth, limit int) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", r.head())
+	tree := r.Tree
+	if focus == "" {
+		fmt.Fprintf(&b, "%d nodes", tree.Size)
+		if r.Pruned > 0 {
+			fmt.Fprintf(&b, "; %d more were left out, which the baseline did, too (whole=true shows them)", r.Pruned)
+		}
+		b.WriteByte('\n')
+		for _, n := range r.Notes {
+			fmt.Fprintf(&b, "not recorded: %s\n", cutText(n, 300))
+		}
+		if tree.Size == 0 {
+			b.WriteString("the tree is empty: nothing was called that the baseline did not call, too, or nothing but package initialisation\n")
+		}
+	} else {
+		found, err := find(r, focus)
+		if err != nil {
+			return "", err
+		}
+		tree = forest(r.Tree, found)
+		writeWays(&b, tree.Roots)
+	}
+	head := s.clip(limit/2, b.String())
+	return head + s.tree(r, tree, depth, limit-s.count.Count(head)), nil
+}
+
+// tree renders a tree to a number of tokens.
+func (s *server) tree(r *Run, tree *calltree.Tree, depth, limit int) string {
+	return s.fit(limit, tree.Size, func(n int) string {
+		var b strings.Builder
+		v := calltree.View{Depth: depth, MaxNodes: n, Counts: true, Positions: true, IDs: true, File: r.File, Cut: func(nodes int, focus string) string {
+			return clipped(nodes, "node", "call_tree focus="+focus)
+		}}
+		_ = tree.WriteText(&b, v) // a Builder does not fail
+		return b.String()
+	})
+}
+
+// clipped is the mark that stands where something is missing.
+func clipped(n int, what, ask string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("[clipped: %d %s, ask %s]", n, what, ask)
+}
+
+// find returns the nodes that an agent named. A function that the baseline called,
+// too, is not in the tree, and an agent would take that for a mistyped name.
+func find(r *Run, pattern string) ([]*calltree.Node, error) {
+	found, err := r.Tree.Find(pattern)
+	if err != nil && r.Pruned > 0 {
+		return nil, fmt.Errorf("%w\nwhat the baseline did, too, is left out: call_tree and source show it with whole=true", err)
+	}
+	return found, err
+}
+
+// forest is the part of a tree below some nodes, with no way to them.
+func forest(t *calltree.Tree, nodes []*calltree.Node) *calltree.Tree {
+	in := make(map[*calltree.Node]bool, len(nodes))
+	for _, n := range nodes {
+		in[n] = true
+	}
+	out := &calltree.Tree{Sampled: t.Sampled}
+	for _, n := range nodes {
+		inner := false
+		for up := n.Parent; up != nil && !inner; up = up.Parent {
+			inner = in[up]
+		}
+		if !inner {
+			out.Roots = append(out.Roots, n)
+		}
+	}
+	out.Walk(func(*calltree.Node, int) bool { out.Size++; return true })
+	return out
+}
+
+// waysShown is to how many nodes an answer shows the way.
+const waysShown = 4
+
+// writeWays writes how the program came to some nodes.
+func writeWays(b *strings.Builder, nodes []*calltree.Node) {
+	for i, n := range nodes {
+		if i == waysShown {
+			fmt.Fprintf(b, "%d more places; the way to one: call_tree focus=#%d depth=1\n", len(nodes)-i, n.ID)
+			return
+		}
+		if n.Parent != nil {
+			fmt.Fprintf(b, "way to #%d: %s\n", n.ID, way(n.Parent))
+		}
+	}
+}
+
+// way is the path to a node. A long one keeps its ends: the start says which part of
+// the program it is, the end what led there.
+func way(n *calltree.Node) string {
+	var up []*calltree.Node
+	for at := range n.Up() {
+		up = append(up, at)
+	}
+	const first, last = 3, 8
+	var out []string
+	for i := len(up) - 1; i >= 0; i-- {
+		if i >= last && len(up)-1-i >= first {
+			if i == last {
+				out = append(out, fmt.Sprintf("[%d more]", len(up)-first-last))
+			}
+			continue
+		}
+		out = append(out, label(up[i]))
+	}
+	return strings.Join(out, " > ")
+}
+
+// label names a node in running text.
+func label(n *calltree.Node) string {
+	return fmt.Sprintf("%s #%d", calltree.ShortName(n.Func.Name), n.ID)
+}
