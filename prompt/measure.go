@@ -16,8 +16,9 @@ type unit struct {
 }
 
 // rounds bounds how often items are chosen anew because what was chosen turned
-// out to cost more than was guessed.
-const rounds = 40
+// out to cost more than was guessed. The first few find nearly all; what follows is
+// one short function after the other for the last tokens that are left.
+const rounds = 10
 
 // choose returns what stands for each function, in about so many tokens.
 //
@@ -30,9 +31,12 @@ func (f *fitter) choose(room int) map[*item]*item {
 	f.guess()
 	items := make([]Item, len(f.units))
 	var tiers []Tier
-	for range rounds {
+	for round := range rounds {
 		for i := range f.units {
 			items[i] = f.units[i].Item
+			if round == rounds-1 && !f.units[i].exact {
+				items[i] = Item{} // nothing is chosen unseen
+			}
 		}
 		tiers = Fit(items, room)
 		again := false
@@ -48,7 +52,7 @@ func (f *fitter) choose(room int) map[*item]*item {
 	}
 	shown := map[*item]*item{}
 	for i, t := range tiers {
-		if u := &f.units[i]; t > TierFolded && u.exact {
+		if u := &f.units[i]; t > TierFolded {
 			shown[u.it] = u.forms[t]
 		}
 	}
