@@ -9,6 +9,7 @@ import (
 	"tracerag/rank"
 	"tracerag/source"
 	"tracerag/trace"
+	"tracerag/trace/symbol"
 )
 
 // sources are the declarations of the tests' program, by linker name.
@@ -39,13 +40,7 @@ func run(t *testing.T, paths ...string) Run {
 	for _, p := range paths {
 		var stack []trace.Frame
 		for name := range strings.SplitSeq(p, ">") {
-			pkg, _, _ := strings.Cut(name, ".(")
-			if i := strings.LastIndexByte(name, '/'); i >= 0 {
-				pkg, _, _ = strings.Cut(name[i:], ".")
-				pkg = name[:i] + pkg
-			} else {
-				pkg, _, _ = strings.Cut(name, ".")
-			}
+			pkg := symbol.Package(name)
 			stack = append(stack, trace.Frame{Func: b.Func(trace.Function{Name: name, Package: pkg, File: "x.go", StartLine: 1})})
 		}
 		b.Call(trace.Root{Kind: trace.RootMain}, stack, 1)
