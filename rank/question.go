@@ -21,6 +21,7 @@ type asked struct {
 	words  []string       // of each term as it was first written
 	weight []float64      // of each term
 	index  map[string]int // of each term
+	begin  [256]bool      // whether a term begins with this byte
 
 	text     string          // in lower case
 	mentions map[string]bool // words as they stand in the text
@@ -61,6 +62,7 @@ func (a *asked) add(text string, weight float64) {
 		if !ok {
 			i = len(a.terms)
 			a.index[term] = i
+			a.begin[term[0]] = true
 			a.terms = append(a.terms, term)
 			a.words = append(a.words, word)
 			a.weight = append(a.weight, 0)
@@ -78,6 +80,16 @@ func (a *asked) add(text string, weight float64) {
 			put(whole(word), word)
 		}
 	})
+}
+
+// mayHave reports whether the stem of a part may be a term: no ending that is taken
+// off reaches the first letter. Stemming costs more than all else that is done
+// with a word.
+func (a *asked) mayHave(part string) bool {
+	if long, ok := abbreviations[part]; ok {
+		part = long
+	}
+	return a.begin[part[0]]
 }
 
 // withoutReferences returns text without what refers to other places: links,

@@ -148,7 +148,7 @@ func score(a *asked, run Run, w *Weights) []textScore {
 			r, seen := newReader(a, w), newRarity(a)
 			for b := range jobs {
 				for i := range b.functions {
-					seen.count(r.windows(&b.functions[i]))
+					r.count(&b.functions[i], seen)
 				}
 			}
 			all.merge(seen)

@@ -164,3 +164,19 @@ func TestSameEachTime(t *testing.T) {
 		}
 	}
 }
+
+// What is only counted is counted as what is ranked.
+func TestCountAsWindows(t *testing.T) {
+	q := Question{Text: "parse the expression of a table header"}
+	w := Default
+	a := ask(q, &w)
+	for n := range 130 {
+		f := Function{Package: "a/table", Name: "(*Expr).Header", Doc: "Header parses.", Text: strings.Repeat("exprHeader := 1 + table\n", n)}
+		one, other := newRarity(a), newRarity(a)
+		one.count(newReader(a, &w).windows(&f))
+		newReader(a, &w).count(&f, other)
+		if one.functions != other.functions || one.windows != other.windows || one.length != other.length || !slices.Equal(one.with, other.with) {
+			t.Fatalf("%d lines: %+v and %+v", n, one, other)
+		}
+	}
+}

@@ -78,18 +78,30 @@ const namedWords = 5
 
 // words returns the words of the question that a window scores most by.
 func (s *scorer) words(a *asked, w *window) string {
-	type part struct {
-		word  string
+	var best [namedWords]struct {
+		term  int32
 		score float64
 	}
-	var ps []part
+	n := 0
 	for i, t := range w.terms {
-		ps = append(ps, part{a.words[t], s.term(w, i)})
+		score := s.term(w, i)
+		at := n
+		for ; at > 0 && best[at-1].score < score; at-- {
+			if at < namedWords {
+				best[at] = best[at-1]
+			}
+		}
+		if at < namedWords {
+			best[at].term, best[at].score = t, score
+			n = min(n+1, namedWords)
+		}
 	}
-	slices.SortStableFunc(ps, func(a, b part) int { return cmp.Compare(b.score, a.score) })
-	var out []string
-	for _, p := range ps[:min(namedWords, len(ps))] {
-		out = append(out, p.word)
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(a.words[best[i].term])
 	}
-	return strings.Join(out, ", ")
+	return b.String()
 }

@@ -49,8 +49,12 @@ func (r *reader) find(word string) found {
 	}
 	ps := parts(word)
 	for _, p := range ps {
-		if !passedOver(p) {
+		switch {
+		case passedOver(p):
+		case r.asked.mayHave(p):
 			add(stem(p))
+		default:
+			f.words++
 		}
 	}
 	if len(ps) > 1 {
@@ -104,6 +108,36 @@ func (r *reader) windows(f *Function) []window {
 		}
 		r.before, r.half = r.half, r.before
 		beforeLength = length
+	}
+}
+
+// count counts a function into a rarity as its windows would, without making
+// them.
+func (r *reader) count(f *Function, into *rarity) {
+	receiver, name := f.names()
+	clear(r.half)
+	fixed := r.read(r.half, name, r.w.Name) + r.read(r.half, receiver, 1) +
+		r.read(r.half, f.Doc, 1) + r.read(r.half, lastElement(f.Package), 1)
+	size := max(r.w.Window/2, 1)
+	before := 0.0
+	for rest, first := f.Text, true; ; first = false {
+		text := lines(rest, size)
+		rest = rest[len(text):]
+		length := r.read(r.half, text, 1)
+		if !first || rest == "" {
+			into.windows++
+			into.length += fixed + before + length
+		}
+		if rest == "" {
+			break
+		}
+		before = length
+	}
+	into.functions++
+	for t, n := range r.half {
+		if n > 0 {
+			into.with[t]++
+		}
 	}
 }
 
