@@ -10,22 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedMemory opens the file behind the memory that this process shares with the
-// program that it records: it outlives the recording, and tells how much of it
-// was written. It is nil where there is none.
-func sharedMemory() *os.File {
+// sharedMemory opens the files behind the memory that this process shares with the
+// program that it records: they outlive the recording, and tell how much of them
+// was written.
+func sharedMemory() []*os.File {
 	links, err := filepath.Glob("/proc/self/fd/*")
 	if err != nil {
 		return nil
 	}
+	var files []*os.File
 	for _, l := range links {
 		if to, err := os.Readlink(l); err == nil && strings.HasPrefix(to, "/memfd:") {
 			if f, err := os.Open(l); err == nil {
-				return f
+				files = append(files, f)
 			}
 		}
 	}
-	return nil
+	return files
 }
 
 // blocks is how many bytes of a file have memory.

@@ -45,7 +45,7 @@ type report struct {
 	CPU     time.Duration // that it took of all processors
 	Convert time.Duration // from the shared memory to a trace
 	Save    time.Duration
-	Shared  int64  // bytes of shared memory that the tree took
+	Shared  int64  // bytes of shared memory that the tree and the lines took
 	Peak    int64  // most bytes that the recorder's process had in memory, shared ones included
 	Path    string // of the trace
 }
@@ -82,7 +82,7 @@ func recordJob(text string) (int, error) {
 		return 0, err
 	}
 	lap(&r.Find)
-	var memory *os.File
+	var memory []*os.File
 	started := func(int) {
 		lap(&r.Start)
 		memory = sharedMemory()
@@ -101,8 +101,8 @@ func recordJob(text string) (int, error) {
 	r.CPU = cpuOfChildren()
 	r.Run = tr.Duration
 	r.Convert -= r.Run
-	if memory != nil {
-		r.Shared = blocks(memory)
+	for _, f := range memory {
+		r.Shared += blocks(f)
 	}
 	begin = time.Now()
 	e, err := store.Open(j.Out).Save(tr)
