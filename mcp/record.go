@@ -133,7 +133,11 @@ func (s *server) recordText(rec *Recorded, c Command, limit int) string {
 	if output == "" {
 		return head + "it printed nothing\n"
 	}
-	head += "it printed:\n"
+	head += "it printed"
+	if rec.LeftOut > 0 {
+		head += fmt.Sprintf(", and %d bytes more in the middle that were not kept", rec.LeftOut)
+	}
+	head += ":\n"
 	return head + s.ends(limit-s.count.Count(head), output+"\n")
 }
 

@@ -116,6 +116,7 @@ type Recorded struct {
 	Code     int      // exit code of tracerag run: the program's own, as a rule
 	TimedOut bool     // it was ended, and the traces hold what ran until then
 	Output   string   // of the program and of the recorder, both streams
+	LeftOut  int64    // bytes of it that were not kept, from its middle
 }
 
 // Serve answers one client until in ends or ctx is done. Nothing but the protocol is

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"tracerag/mcp"
 	"tracerag/prompt"
@@ -53,9 +54,11 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 	b := &mcpBackend{app: a.forAgent(), store: s, tree: t}
 	o := mcp.Options{Backend: b, Dir: a.cwd, Mask: b.app.mask, Version: version()}
 	if *allowRun {
-		o.Record = newCommandRecorder(s).record
+		r := newCommandRecorder(s)
+		defer r.close()
+		o.Record = r.record
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := mcp.Serve(ctx, o, io.NopCloser(a.stdin), nopCloser{a.stdout}); err != nil {
 		return a.fail(err)

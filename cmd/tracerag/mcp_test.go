@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/prompt/tokens"
+	"tracerag/trace/store"
 )
 
 // agent is a client of tracerag mcp, which runs as a process of its own, as an agent
@@ -21,6 +25,7 @@ import (
 type agent struct {
 	t       *testing.T
 	session *sdk.ClientSession
+	told    string // all of it
 	tokens  int
 }
 
@@ -51,6 +56,7 @@ func (a *agent) call(tool string, in args) (text string, failed bool) {
 	for _, c := range res.Content {
 		text += c.(*sdk.TextContent).Text
 	}
+	a.told += text
 	a.tokens += tokens.For("").Count(text)
 	return text, res.IsError
 }
@@ -159,4 +165,185 @@ func (a *agent) named(text string, re *regexp.Regexp) string {
 		a.t.Fatalf("nothing matches %s in\n%s", re, text)
 	}
 	return strings.Join(m[1:], "") // of alternatives one
+}
+
+// TestMCP looks at saved traces as an agent does: what it may not see it does not see.
+func TestMCP(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "app")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "program"))); err != nil {
+		t.Fatal(err)
+	}
+	const key = "sk-proj-0123456789abcdefghijklmn"
+	s := store.Open(filepath.Join(dir, store.DirName))
+	var ids []string
+	for _, name := range []string{"csv", "md"} {
+		tr, err := makeTrace(name, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.Command = append(tr.Command, "--api-key="+key)
+		e, err := s.Save(tr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, e.ID)
+		for _, to := range []string{filepath.Join(root, "outside.pb.gz"), filepath.Join(dir, "inside.pb.gz")} {
+			data, err := os.ReadFile(e.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(to, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// A file whose name the store would take for a trace's.
+	if err := os.Rename(filepath.Join(dir, "inside.pb.gz"), filepath.Join(dir, "plain")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("plain", filepath.Join(dir, "inside.pb.gz")); err != nil {
+		t.Skip(err)
+	}
+	// The key is in the environment, too, and in a source: nothing of it is a trace's.
+	main := filepath.Join(dir, "main.go")
+	data, err := os.ReadFile(main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = bytes.Replace(data, []byte("func show("), []byte("// The key is "+key+".\nfunc show("), 1)
+	if err := os.WriteFile(main, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := startAgent(t, dir, []string{"OPENAI_API_KEY=" + key, "DB_PASSWORD=correct-horse"})
+
+	a.has(a.ask("list_traces", nil), ids[1]+" @last", ids[0]+" @prev", "[REDACTED:")
+	a.has(a.ask("call_tree", args{"trace": ids[0]}), "table.(*Table).Draw", "[REDACTED:")
+	a.has(a.ask("call_tree", args{"trace": "inside.pb.gz"}), "markdown.Render")
+	a.has(a.ask("source", args{"function": "main.show"}), "The key is [REDACTED:", "main.go")
+	a.has(a.ask("rank", args{"trace": ids[0], "question": "what draws the border?"}), "1. ", "table.border #")
+	a.has(a.ask("prompt", args{"trace": ids[0], "question": "what draws the border? " + key}), "table.border", "[REDACTED:")
+	a.has(a.ask("compare", nil), "a: trace "+ids[0], "first divergence", "markdown.Render")
+
+	for _, tt := range []struct {
+		tool string
+		in   args
+		want string
+	}{
+		{"call_tree", args{"trace": "nothing"}, "no trace nothing"},
+		{"call_tree", args{"trace": ids[0][:7] + "g"}, "did you mean " + ids[0]},
+		{"call_tree", args{"trace": filepath.Join(root, "outside.pb.gz")}, "outside of the server's working directory"},
+		{"call_tree", args{"trace": "../outside.pb.gz"}, "outside of the server's working directory"},
+		{"call_tree", args{"trace": "plain"}, "no trace plain"},
+		{"call_tree", args{"trace": "go.mod"}, "no trace go.mod"},
+		{"call_tree", args{"trace": key}, "no trace [REDACTED:"},
+		{"source", args{"function": "main.shwo"}, "did you mean main.show"},
+		{"values", nil, "holds no values"},
+		{"record", args{"command": []string{"./app"}}, "--allow-run"},
+	} {
+		text, failed := a.call(tt.tool, tt.in)
+		if !failed || !strings.Contains(text, tt.want) {
+			t.Errorf("%s %v: failed %v: %s", tt.tool, tt.in, failed, text)
+		}
+	}
+	// Clients do not wait for one answer before they ask for the next.
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() {
+			for tool, in := range map[string]args{
+				"call_tree": {"trace": ids[i%2]}, "rank": {"trace": ids[i%2], "question": "border"}, "source": {"trace": ids[i%2], "function": "main.show"},
+				"compare": {"a": ids[i%2]}, "list_traces": {},
+			} {
+				res, err := a.session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: in})
+				if err != nil || res.IsError {
+					t.Errorf("%s %v: %+v, %v", tool, in, res, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+
+	// A trace that is made while the server runs is the last one.
+	tr, err := makeTrace("long", time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := s.Save(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.has(a.ask("call_tree", nil), "trace "+e.ID)
+	if strings.Contains(a.told, key) || strings.Contains(a.told, "correct-horse") {
+		t.Error("a secret was told")
+	}
+}
+
+// TestRecordTool has an agent run programs.
+func TestRecordTool(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no recorder that is tested on this system")
+	}
+	const key = "sk-proj-0123456789abcdefghijklmn"
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	stdio, exits := fixtures.Build(t, "stdio"), fixtures.Build(t, "exits")
+	a := startAgent(t, dir, []string{"OPENAI_API_KEY=" + key}, "--allow-run")
+
+	// The arguments are the program's as they are, its input is empty, and what it
+	// prints is told, but no secret.
+	text := a.ask("record", args{"command": []string{stdio, "a b", "$(id)", "'", key}, "dir": "sub"})
+	a.has(text, "exit status 0", `"a b" "$(id)" "'"`, "directory: "+filepath.Join(dir, "sub"), "[REDACTED:")
+	a.has(a.ask("call_tree", nil), "main.main")
+
+	// A program that fails is no failure of the tool, but one that is not there is.
+	a.has(a.ask("record", args{"command": []string{exits, "-how=exit"}}), "(exit status 3)")
+	text, failed := a.call("record", args{"command": []string{"./nothing"}})
+	if !failed || !strings.Contains(text, "there is no program ./nothing") {
+		t.Errorf("failed %v: %s", failed, text)
+	}
+	text, failed = a.call("record", args{"command": []string{"--values=x", stdio}})
+	if !failed || !strings.Contains(text, "not in PATH") {
+		t.Errorf("an argument is taken for a flag of ours: failed %v: %s", failed, text)
+	}
+
+	// One that prints without end is ended, and what it printed is clipped.
+	before := a.tokens
+	text = a.ask("record", args{"command": []string{stdio, "-endless"}, "timeout_seconds": 2, "max_tokens": 500})
+	a.has(text, "ended after 2s", "killed by SIGKILL", "bytes more in the middle that were not kept", "[clipped: ")
+	if a.tokens-before > 500 {
+		t.Errorf("%d tokens", a.tokens-before)
+	}
+	if strings.Contains(a.told, key) {
+		t.Error("the key was told")
+	}
+
+	// A run that is called off ends, and another can begin.
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if _, err := a.session.CallTool(ctx, &sdk.CallToolParams{Name: "record", Arguments: args{"command": []string{stdio, "-endless"}}}); err == nil {
+		t.Error("it ended by itself")
+	}
+	a.has(a.ask("record", args{"command": []string{exits, "-how=exit"}}), "(exit status 3)")
+}
+
+func TestEndsKeepsBothEnds(t *testing.T) {
+	for _, size := range []int{0, 1, endsBytes - 1, endsBytes, 2 * endsBytes, 2*endsBytes + 1, 7*endsBytes + 5} {
+		for _, step := range []int{1000, endsBytes + 1, 10 * endsBytes} {
+			all := bytes.Repeat([]byte("0123456789abcdef\n"), size/17+1)[:size]
+			var e ends
+			for i := 0; i < size; i += step {
+				e.Write(all[i:min(size, i+step)])
+			}
+			got, missing := e.text()
+			want := string(all)
+			if size > 2*endsBytes {
+				want = string(all[:endsBytes]) + string(all[size-endsBytes:])
+			}
+			if got != want || missing != int64(size-len(want)) {
+				t.Errorf("%d bytes by %d: %d are kept and %d missing", size, step, len(got), missing)
+			}
+		}
+	}
 }

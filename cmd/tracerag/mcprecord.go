@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,96 +18,132 @@ import (
 // is the protocol's, and the recorder takes signals and a thread of its own: neither
 // is to be shared with a program that may do anything.
 
-// commandRecorder runs one command at a time: recordings at the same time would
-// disturb each other's time limits.
+// commandRecorder runs one command at a time: recordings at the same time would use up
+// each other's time limits.
 type commandRecorder struct {
 	store *store.Store
-	busy  chan struct{}
-}
-
-func newCommandRecorder(s *store.Store) *commandRecorder {
-	return &commandRecorder{s, make(chan struct{}, 1)}
+	free  chan struct{}   // holds an element while nothing runs
+	done  context.Context // ends with the server
+	close func()          // ends what runs, and waits for it a while
 }
 
 const (
 	// recordGrace is how long a recorder may take beyond the program's limit, for
 	// reading a large program before and a large trace afterwards.
 	recordGrace = 30 * time.Second
-	// cancelGrace is how long an agent that has called the run off waits for what
-	// was recorded.
+	// cancelGrace is how long is waited for a run that was called off. Its own limit
+	// ends a program that does not want to end.
 	cancelGrace = 5 * time.Second
 )
 
+func newCommandRecorder(s *store.Store) *commandRecorder {
+	done, end := context.WithCancel(context.Background())
+	r := &commandRecorder{store: s, free: make(chan struct{}, 1), done: done}
+	r.free <- struct{}{}
+	r.close = func() {
+		end()
+		select {
+		case <-r.free:
+		case <-time.After(cancelGrace):
+		}
+	}
+	return r
+}
+
 // record runs and records a command, which the server has checked.
 func (r *commandRecorder) record(ctx context.Context, c mcp.Command) (*mcp.Recorded, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.done, cancel)()
 	select {
-	case r.busy <- struct{}{}:
+	case <-r.free:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, errCalledOff
 	}
-	started := false
-	defer func() {
-		if !started {
-			<-r.busy
-		}
+	run, err := r.start(c)
+	if err != nil {
+		r.free <- struct{}{}
+		return nil, err
+	}
+	go func() {
+		run.wait()
+		r.free <- struct{}{}
 	}()
+	select {
+	case <-run.ended:
+		return run.recorded, run.err
+	case <-ctx.Done():
+	}
+	askToEnd(run.cmd.Process)
+	select {
+	case <-run.ended:
+	case <-time.After(cancelGrace):
+	}
+	return nil, errCalledOff
+}
+
+var errCalledOff = errors.New("the run was called off")
+
+// commandRun is a command that runs.
+type commandRun struct {
+	command mcp.Command
+	cmd     *exec.Cmd
+	dir     string // for the file of ids
+	out     ends
+	began   time.Time
+
+	ended    chan struct{} // closed when the fields below are set
+	recorded *mcp.Recorded
+	err      error
+}
+
+func (r *commandRecorder) start(c mcp.Command) (*commandRun, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "tracerag-")
-	if err != nil {
+	run := &commandRun{command: c, began: time.Now(), ended: make(chan struct{})}
+	if run.dir, err = os.MkdirTemp("", "tracerag-"); err != nil {
 		return nil, err
 	}
-	ids := filepath.Join(dir, "ids")
-	args := []string{"run", "--quiet", "--dir=" + r.store.Dir(), "--id-file=" + ids, "--time-limit=" + c.Timeout.String()}
+	args := []string{"run", "--quiet", "--dir=" + r.store.Dir(), "--id-file=" + run.idFile(), "--time-limit=" + c.Timeout.String()}
 	if len(c.Baseline) > 0 {
 		args = append(args, "--baseline="+commandLine(c.Baseline))
 	}
 	for _, v := range c.Values {
 		args = append(args, "--values="+csvField(v))
 	}
-	cmd := exec.Command(exe, append(append(args, "--"), c.Args...)...)
-	cmd.Dir = c.Dir
-	var out ends
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = 2 * time.Second // for what the program left running with our pipe
-	start := time.Now()
-	if err := cmd.Start(); err != nil {
-		os.RemoveAll(dir)
+	run.cmd = exec.Command(exe, append(append(args, "--"), c.Args...)...)
+	run.cmd.Dir = c.Dir
+	run.cmd.Stdout, run.cmd.Stderr = &run.out, &run.out
+	run.cmd.WaitDelay = 2 * time.Second // for what the program left running with our pipe
+	if err := run.cmd.Start(); err != nil {
+		os.RemoveAll(run.dir)
 		return nil, err
 	}
-	started = true
-	late := time.AfterFunc(c.Timeout+recordGrace, func() { _ = cmd.Process.Kill() })
-	var saved []string
-	ended := make(chan error, 1)
-	go func() {
-		err := cmd.Wait()
-		late.Stop()
-		data, _ := os.ReadFile(ids) // missing if nothing was recorded
-		saved = strings.Fields(string(data))
-		os.RemoveAll(dir)
-		<-r.busy
-		ended <- err
-	}()
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-		// The program is asked to end; whether it does or not, its limit holds.
-		askToEnd(cmd.Process)
-		select {
-		case <-ended:
-		case <-time.After(cancelGrace):
-		}
-		return nil, errors.New("the run was called off")
-	}
+	return run, nil
+}
+
+func (run *commandRun) idFile() string { return filepath.Join(run.dir, "ids") }
+
+// wait waits for the run's end.
+func (run *commandRun) wait() {
+	defer close(run.ended)
+	defer os.RemoveAll(run.dir)
+	late := time.AfterFunc(run.command.Timeout+recordGrace, func() { _ = run.cmd.Process.Kill() })
+	err := run.cmd.Wait()
+	late.Stop()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
-		return nil, err
+		run.err = err
+		return
 	}
-	return &mcp.Recorded{
-		IDs: saved, Code: cmd.ProcessState.ExitCode(), TimedOut: time.Since(start) >= c.Timeout, Output: out.String(),
-	}, nil
+	ids, _ := os.ReadFile(run.idFile()) // missing if nothing was recorded
+	run.recorded = &mcp.Recorded{
+		IDs: strings.Fields(string(ids)), Code: run.cmd.ProcessState.ExitCode(),
+		TimedOut: time.Since(run.began) >= run.command.Timeout,
+	}
+	run.recorded.Output, run.recorded.LeftOut = run.out.text()
 }
 
 // csvField writes a value of a flag that takes several, separated by commas.
@@ -133,7 +168,6 @@ type ends struct {
 func (e *ends) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	n := len(p)
 	room := min(len(p), endsBytes-len(e.first))
 	e.first = append(e.first, p[:room]...)
 	e.last = append(e.last, p[room:]...)
@@ -141,19 +175,17 @@ func (e *ends) Write(p []byte) (int, error) {
 		e.passed += int64(over)
 		e.last = append(e.last[:0], e.last[over:]...)
 	}
-	return n, nil
+	return len(p), nil
 }
 
-func (e *ends) String() string {
+// text returns what is kept, and how many bytes are missing in the middle of it.
+func (e *ends) text() (kept string, missing int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	last, passed := e.last, e.passed
+	last := e.last
+	missing = e.passed
 	if over := len(last) - endsBytes; over > 0 {
-		last, passed = last[over:], passed+int64(over)
+		last, missing = last[over:], missing+int64(over)
 	}
-	middle := ""
-	if passed > 0 {
-		middle = fmt.Sprintf("\n[%d bytes left out]\n", passed)
-	}
-	return strings.ToValidUTF8(string(e.first)+middle+string(last), "\uFFFD")
+	return strings.ToValidUTF8(string(e.first)+string(last), "\uFFFD"), missing
 }
