@@ -246,7 +246,7 @@ func client(t testing.TB, o Options) *sdk.ClientSession {
 	}
 	here, there := sdk.NewInMemoryTransports()
 	ctx := context.Background()
-	server, err := newServer(o).Connect(ctx, there, nil)
+	server, err := newServer(o, progressEvery).Connect(ctx, there, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

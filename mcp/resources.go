@@ -106,7 +106,7 @@ func (s *server) explainRun(_ context.Context, req *sdk.GetPromptRequest) (*sdk.
 	if question == "" {
 		question = "What does the program do in this run, and which functions decide it?"
 	}
-	return userPrompt("Explain a recorded run", fmt.Sprintf(`%s
+	return s.userPrompt("Explain a recorded run", fmt.Sprintf(`%s
 
 Answer from what ran, in trace %s, by the tracerag tools:
 1. rank with the question: the functions that it is about, with their handles.
@@ -123,7 +123,7 @@ func (s *server) compareRuns(_ context.Context, req *sdk.GetPromptRequest) (*sdk
 	if b == "" {
 		b = "@last"
 	}
-	return userPrompt("Explain why two runs differ", fmt.Sprintf(`Why do the recorded runs %s and %s differ?
+	return s.userPrompt("Explain why two runs differ", fmt.Sprintf(`Why do the recorded runs %s and %s differ?
 
 1. compare a=%[1]s b=%[2]s with the tracerag tools: where they first part, and what only one of them called.
 2. source of the function above that place, in both traces: what decides it?
@@ -131,8 +131,8 @@ func (s *server) compareRuns(_ context.Context, req *sdk.GetPromptRequest) (*sdk
 Name the functions and file:line positions that the answer rests on.`, a, b)), nil
 }
 
-func userPrompt(about, text string) *sdk.GetPromptResult {
-	return &sdk.GetPromptResult{Description: about, Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}
+func (s *server) userPrompt(about, text string) *sdk.GetPromptResult {
+	return &sdk.GetPromptResult{Description: about, Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: s.Mask(text)}}}}
 }
 
 // complete completes the names of traces, in the arguments of prompts and in the

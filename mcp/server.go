@@ -29,6 +29,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"strings"
@@ -122,7 +123,7 @@ type Recorded struct {
 // Serve answers one client until in ends or ctx is done. Nothing but the protocol is
 // written to out.
 func Serve(ctx context.Context, o Options, in io.ReadCloser, out io.WriteCloser) error {
-	err := newServer(o).Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
+	err := newServer(o, progressEvery).Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
 	}
@@ -133,12 +134,13 @@ func Serve(ctx context.Context, o Options, in io.ReadCloser, out io.WriteCloser)
 type server struct {
 	Options
 	count tokens.Counter
+	tick  time.Duration // how often progress is told
 }
 
 const instructions = `tracerag shows what a Go program really called in a recorded run, in order, through all of its dependencies. Begin with list_traces (or record, if the user allowed it). Then rank finds the functions that a question is about, call_tree shows who called whom, source shows their text, compare tells where two runs part. Answers fit max_tokens; a mark [clipped: ...] names the call that shows the rest. #12 is a node's handle, valid in every tool for the same trace.`
 
-func newServer(o Options) *sdk.Server {
-	s := &server{Options: o, count: tokens.For("")}
+func newServer(o Options, tick time.Duration) *sdk.Server {
+	s := &server{Options: o, count: tokens.For(""), tick: tick}
 	out := sdk.NewServer(
 		&sdk.Implementation{Name: "tracerag", Title: "tracerag: what a Go program called", Version: o.Version},
 		&sdk.ServerOptions{Instructions: instructions, Capabilities: &sdk.ServerCapabilities{}, CompletionHandler: s.complete})
@@ -171,13 +173,51 @@ func add[In, Out any](s *server, to *sdk.Server, t *sdk.Tool, handle func(contex
 		no := false
 		t.Annotations = &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no}
 	}
-	sdk.AddTool(to, t, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
+	sdk.AddTool(to, t, func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
+		done := s.progress(ctx, req)
 		a, err := handle(ctx, in)
+		done()
 		if err != nil {
 			return nil, a.facts, errors.New(s.Mask(err.Error()))
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s.Mask(a.text)}}}, a.facts, nil
 	})
+}
+
+// progressEvery is how often a client that wants to know is told that a call is being
+// worked on. Many give up a minute after they have last heard of one.
+const progressEvery = 5 * time.Second
+
+// progress tells a client that its call is being worked on, until done is called.
+func (s *server) progress(ctx context.Context, req *sdk.CallToolRequest) (done func()) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return func() {}
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		start := time.Now()
+		tick := time.NewTicker(s.tick)
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			seconds := time.Since(start).Seconds()
+			// A client that is gone will not miss it.
+			_ = req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+				ProgressToken: token, Progress: seconds, Message: fmt.Sprintf("%s: %.0f s", req.Params.Name, seconds)})
+		}
+	}()
+	return func() {
+		close(end)
+		<-ended // none follows the answer
+	}
 }
 
 // open opens traces by the names that an agent gave; "" is the last one.

@@ -407,6 +407,45 @@ func TestResourcesAndPrompts(t *testing.T) {
 	}
 }
 
+// TestProgress: a client is told that a long call goes on, if it wants to know.
+func TestProgress(t *testing.T) {
+	told := make(chan *sdk.ProgressNotificationParams, 100)
+	release := make(chan struct{})
+	o := Options{Backend: newFake(), Dir: t.TempDir(), Mask: hide, Record: func(ctx context.Context, c Command) (*Recorded, error) {
+		<-release
+		return recorder(ctx, c)
+	}}
+	here, there := sdk.NewInMemoryTransports()
+	server, err := newServer(o, time.Millisecond).Connect(t.Context(), there, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			select {
+			case told <- r.Params:
+			default:
+			}
+		}}).Connect(t.Context(), here, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Wait()
+	defer c.Close()
+	go func() {
+		first, second := <-told, <-told
+		if first.ProgressToken != "t1" || second.Progress <= first.Progress || !strings.HasPrefix(first.Message, "record: ") {
+			t.Errorf("told %+v and %+v", first, second)
+		}
+		close(release)
+	}()
+	p := &sdk.CallToolParams{Name: "record", Arguments: args{"command": []string{"./app"}}}
+	p.SetProgressToken("t1")
+	if res, err := c.CallTool(t.Context(), p); err != nil || res.IsError {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
 // TestSessionEnds: the server returns when its input ends, and writes protocol alone.
 func TestSessionEnds(t *testing.T) {
 	var out strings.Builder
