@@ -10,7 +10,7 @@ ROUNDS      ?= 5
 SOAK        ?= 100
 REAL        ?= all
 
-.PHONY: build install demo test check race vuln fuzz e2e soak bench eval microbench tables recorder rules clean
+.PHONY: build install demo test check race vuln fuzz e2e soak bench eval microbench tables recorder clean
 
 build:
 	$(GO) build -o tracerag ./cmd/tracerag
@@ -28,7 +28,7 @@ demo: build app
 	./tracerag prompt "which function draws the border of the table?" > prompt.md
 
 # tests of this module, of the two that hold the target programs, and of the
-# detector of secrets against gitleaks
+# rules and the detector of secrets against gitleaks
 test:
 	$(GO) test ./...
 	cd redact/gitleaks && $(GO) test ./...
@@ -105,11 +105,6 @@ tables: build app
 # The fast recorder's machine code from its source. A test compares the two.
 recorder:
 	$(GO) run ./trace/probe/machine/gen trace/probe/machine/recorder.bin
-
-# The rules for secrets from gitleaks, and the detector held against it. The version
-# is that of redact/gitleaks/go.mod.
-rules:
-	cd redact/gitleaks && $(GO) run . ../rules.json && $(GO) test -count=1 .
 
 clean:
 	rm -f tracerag app prompt.md

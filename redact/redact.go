@@ -5,8 +5,9 @@
 //
 //   - Its form. The rules are those of gitleaks, a detector of secrets in source
 //     code (access tokens of some 200 services, private keys, and what is
-//     assigned to a name like "key" or "token" and random enough), and two of
-//     our own, for passwords in URLs and for Authorization headers.
+//     assigned to a name like "key" or "token" and random enough), taken from its
+//     library by package rules, and two of our own, for passwords in URLs and for
+//     Authorization headers.
 //   - It is known: the configured API key, and the values of environment
 //     variables whose names say that they are secret ([Environment]). Those are
 //     masked wherever they stand, also as JSON, URLs and base64 spell them.
@@ -23,6 +24,10 @@
 // What is searched is data: nothing in it switches a rule off. Of gitleaks' own
 // ways to do so (gitleaks:allow comments, .gitleaks.toml, .gitleaksignore) none
 // is known here. No detector finds everything; see [Finding] for what was found.
+//
+// Built with another version of gitleaks than the one of go.mod, a program may have
+// rules that are not understood. It then has none, and hides all of every text,
+// instead of leaving what these rules would have found: see [Redactor.Err].
 package redact
 
 import (
@@ -54,6 +59,7 @@ type Finding struct {
 // parts beforehand shows them to [Redactor.Learn] first. A Redactor is safe for
 // concurrent use.
 type Redactor struct {
+	rules  func() (*ruleSet, error)
 	mu     sync.Mutex
 	ids    map[string]int // findings by secret
 	forms  []form         // what is masked wherever it stands, longer ones first
@@ -71,7 +77,7 @@ type form struct {
 // New returns a redactor that knows some secrets beforehand. Values of less than
 // [MinKnown] bytes are left out: too much else would be masked with them.
 func New(known ...Secret) *Redactor {
-	r := &Redactor{ids: map[string]int{}, counts: map[string]int{}}
+	r := &Redactor{rules: theRules, ids: map[string]int{}, counts: map[string]int{}}
 	for _, s := range known {
 		if len(s.Value) >= MinKnown {
 			r.know(s.Kind, s.Value, spellings(s.Value), isWord(s.Value))
@@ -83,6 +89,13 @@ func New(known ...Secret) *Redactor {
 // MinKnown is how many bytes a secret has at least that is masked wherever it
 // stands, and not only where its form or its name shows it.
 const MinKnown = 8
+
+// Err returns why the rules for secrets are not understood, nil if they are. All
+// of a text is a secret then: whoever shows the error instead says more.
+func (r *Redactor) Err() error {
+	_, err := r.rules()
+	return err
+}
 
 // Text masks the secrets in a text.
 func (r *Redactor) Text(text string) string {
@@ -133,14 +146,21 @@ func Summary(found []Finding) string {
 }
 
 func (r *Redactor) text(text string) string {
+	if r.Err() != nil {
+		return r.whole("rules-not-understood", text)
+	}
 	kept := r.placeholders(text)
 	return r.mask(text, r.find(text, kept), kept)
 }
 
 // find returns where the rules see secrets, which it learns.
 func (r *Redactor) find(text string, kept ranges) []hit {
+	set, err := r.rules()
+	if err != nil {
+		return nil // all is hidden anyway
+	}
 	var hits []hit
-	for _, s := range theRules().find(text) {
+	for _, s := range set.find(text) {
 		if kept.overlap(s.from, s.to) {
 			continue
 		}

@@ -3,11 +3,11 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"go/build"
 	"net/url"
 	"os"
 	"path/filepath"
-
 	"slices"
 	"strings"
 	"testing"
@@ -161,6 +161,53 @@ func TestSummary(t *testing.T) {
 	}
 	if got := Summary(r.Findings()[:1]) + Summary(nil); got != "1 secret (aws-access-token 1)" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestRulesCompile: no rule of the pinned version panics when its first keyword
+// comes, and no list allows less than it says.
+func TestRulesCompile(t *testing.T) {
+	set, err := theRules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := slices.Clone(set.allow)
+	for _, r := range set.rules {
+		r.once.Do(r.compile)
+		lists = append(lists, r.allow...)
+	}
+	allowed(lists, "", "")
+	for _, l := range lists {
+		if len(l.Regexes) > 0 && l.re == nil {
+			t.Errorf("%q do not compile together", l.Regexes)
+		}
+	}
+}
+
+// TestRulesNotUnderstood: without rules nothing is known to be no secret.
+func TestRulesNotUnderstood(t *testing.T) {
+	why := errors.New("another version")
+	without := func() *Redactor {
+		r := New(Secret{"env:T", "c0rrect-h0rse"})
+		r.rules = func() (*ruleSet, error) { return nil, why }
+		return r
+	}
+	r := without()
+	r.Learn("b")
+	for _, tt := range []struct{ got, want string }{
+		{r.Text("a\nb\n"), "[REDACTED:rules-not-understood:1]\n\n"},
+		{r.Text("c0rrect-h0rse"), "[REDACTED:env:T:1]"},
+		{r.Text(""), ""},
+		{r.Value("name", `"Ann"`), "[REDACTED:rules-not-understood:2]"},
+		{strings.Join(r.Args([]string{"app", "--name=x"}), " "), "[REDACTED:rules-not-understood:3] [REDACTED:rules-not-understood:4]"},
+		{r.Text("[REDACTED:x:1] and more"), "[REDACTED:rules-not-understood:5]"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+	if r.Err() != why || New().Err() != nil {
+		t.Errorf("errors %v and %v", r.Err(), New().Err())
 	}
 }
 

@@ -1,8 +1,6 @@
 package redact
 
 import (
-	_ "embed"
-	"encoding/json"
 	"math"
 	"regexp"
 	"regexp/syntax"
@@ -10,36 +8,25 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"tracerag/redact/rules"
 )
 
-// rulesJSON are the rules of gitleaks (its licence: LICENSE.gitleaks), written by
-// the command in the directory gitleaks.
-//
-//go:embed rules.json
-var rulesJSON []byte
-
-// rule finds secrets of one kind: what its regular expression matches, or a group
-// of it, where a keyword stands within the match, if it is random enough and
-// nothing allows it.
+// rule is one with what is made of it when one of its keywords was seen first: few of
+// them are in a text.
 type rule struct {
-	ID       string
-	Regex    string
-	Group    int // of the secret; 0: the first one that is not empty, or the match
-	Entropy  float64
-	Keywords []string // in lower case; without any there is nothing to find
-	Allow    []*allow
+	rules.Rule
+	allow []*allow
 
-	once  sync.Once // regular expressions are compiled when a keyword was seen
+	once  sync.Once
 	re    *regexp.Regexp
 	probe *regexp.Regexp // see split
 	lines int            // line breaks that a match may hold; unbounded: any number
 }
 
-// allow lists what is no secret although a rule matches it.
+// allow is a list with its regular expressions as one.
 type allow struct {
-	Match     bool // the regular expressions look at the match, not at the secret
-	Regexes   []string
-	StopWords []string
+	rules.Allow
 
 	once sync.Once
 	re   *regexp.Regexp
@@ -54,22 +41,21 @@ type ruleSet struct {
 }
 
 // theRules are those of gitleaks and our own.
-var theRules = sync.OnceValue(func() *ruleSet {
-	var file struct {
-		Allow []*allow
-		Rules []*rule
+var theRules = sync.OnceValues(func() (*ruleSet, error) {
+	set, err := rules.Default()
+	if err != nil {
+		return nil, err
 	}
-	if err := json.Unmarshal(rulesJSON, &file); err != nil {
-		panic("redact: rules.json: " + err.Error()) // it is a part of the program
-	}
-	return newRuleSet(append(file.Rules, ownRules()...), file.Allow)
+	set.Rules = append(set.Rules, ownRules()...)
+	return newRuleSet(set), nil
 })
 
-func newRuleSet(rules []*rule, allow []*allow) *ruleSet {
-	s := &ruleSet{rules: rules, allow: allow}
+func newRuleSet(set rules.Set) *ruleSet {
+	s := &ruleSet{allow: allows(set.Allow)}
 	var words []string
 	index := map[string]int{}
-	for i, r := range rules {
+	for i, r := range set.Rules {
+		s.rules = append(s.rules, &rule{Rule: r, allow: allows(r.Allow)})
 		for _, k := range r.Keywords {
 			n, ok := index[k]
 			if !ok {
@@ -85,15 +71,23 @@ func newRuleSet(rules []*rule, allow []*allow) *ruleSet {
 	return s
 }
 
+func allows(lists []rules.Allow) []*allow {
+	var out []*allow
+	for _, l := range lists {
+		out = append(out, &allow{Allow: l})
+	}
+	return out
+}
+
 // ownRules find what gitleaks leaves to others, and what stands in arguments
 // and values more often than in sources.
-func ownRules() []*rule {
-	return []*rule{
+func ownRules() []rules.Rule {
+	return []rules.Rule{
 		{
 			ID:       "url-password",
 			Regex:    `(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@'"<>]{0,100}:([^\s/:@'"<>]{3,200})@[a-z0-9\[%]`,
 			Keywords: []string{"://"},
-			Allow:    []*allow{{Regexes: []string{`(?i)^(?:pass|password|passwd|pwd|pw|secret|test|foo|bar|baz|x+|\*+|\.+)$`, `^[%${\[]`}}},
+			Allow:    []rules.Allow{{Regexes: []string{`(?i)^(?:pass|password|passwd|pwd|pw|secret|test|foo|bar|baz|x+|\*+|\.+)$`, `^[%${\[]`}}},
 		},
 		{
 			ID:       "authorization",
@@ -171,7 +165,7 @@ func (r *rule) find(out []span, text string, places []int, everywhere []*allow) 
 		for _, m := range r.re.FindAllStringSubmatchIndex(text[from:to], -1) {
 			a, b := r.secret(m)
 			secret, match := text[from+a:from+b], text[from+m[0]:from+m[1]]
-			if a == b || r.Entropy > 0 && entropy(secret) <= r.Entropy || !r.plausible(text, from+a, from+b) || allowed(r.Allow, secret, match) || allowed(everywhere, secret, match) {
+			if a == b || r.Entropy > 0 && entropy(secret) <= r.Entropy || !r.plausible(text, from+a, from+b) || allowed(r.allow, secret, match) || allowed(everywhere, secret, match) {
 				continue
 			}
 			out = append(out, span{from + a, from + b, r.ID, strings.Contains(r.ID, "generic")})
@@ -237,7 +231,8 @@ func allowed(lists []*allow, secret, match string) bool {
 	for _, a := range lists {
 		a.once.Do(func() {
 			if len(a.Regexes) > 0 {
-				a.re = regexp.MustCompile("(?:" + strings.Join(a.Regexes, ")|(?:") + ")")
+				// Should they compile each and not together, they allow nothing.
+				a.re, _ = regexp.Compile("(?:" + strings.Join(a.Regexes, ")|(?:") + ")")
 			}
 		})
 		about := secret
@@ -276,6 +271,7 @@ func entropy(s string) float64 {
 // unbounded: a match may hold any number of line breaks.
 const unbounded = -1
 
+// compile panics on no rule that package rules returned: it has parsed them.
 func (r *rule) compile() {
 	r.re = regexp.MustCompile(r.Regex)
 	tree, err := syntax.Parse(r.Regex, syntax.Perl)
@@ -303,13 +299,20 @@ func (r *rule) split(tree *syntax.Regexp) *regexp.Regexp {
 		return nil
 	}
 	// The keywords have to be where the rest begins, or matches would be lost.
-	begin := regexp.MustCompile(`\A(?:` + rest[0].String() + `)`)
+	begin, err := regexp.Compile(`\A(?:` + rest[0].String() + `)`)
+	if err != nil {
+		return nil
+	}
 	for _, k := range r.Keywords {
 		if !begin.MatchString(k) {
 			return nil
 		}
 	}
-	return regexp.MustCompile(`\A(?:` + (&syntax.Regexp{Op: syntax.OpConcat, Sub: rest}).String() + `)`)
+	probe, err := regexp.Compile(`\A(?:` + (&syntax.Regexp{Op: syntax.OpConcat, Sub: rest}).String() + `)`)
+	if err != nil {
+		return nil // it is slower without
+	}
+	return probe
 }
 
 // window returns the lines in which a match about a place may stand.

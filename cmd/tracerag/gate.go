@@ -56,14 +56,18 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	if err != nil {
 		return 0, err
 	}
-	rec.trace = a.maskedAlone(rec.trace) // also for the file: it is to be checked in
+	if rec.trace, err = a.maskedAlone(rec.trace); err != nil { // also for the file: it is to be checked in
+		return 0, err
+	}
 	if base == nil {
 		return exitOK, a.writeBaseline(g.baseline, rec.trace)
 	}
 	if t.baseline == "" {
 		t.baseline = "none" // the file may have left behind what it was pruned by
 	}
-	base = a.maskedAlone(base)
+	if base, err = a.maskedAlone(base); err != nil {
+		return 0, err
+	}
 	now := rec.trace
 	if !a.noRedact {
 		now = now.Masked(a.masker())
@@ -196,10 +200,14 @@ func (a *app) noteSetting(base, now *trace.Trace) {
 // writeBaseline writes what of a trace is the same everywhere. It is for many to read:
 // secrets on the command line are masked.
 func (a *app) writeBaseline(path string, tr *trace.Trace) error {
+	masked, err := a.maskedAlone(tr.Portable())
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if err := replaceFile(path, a.maskedAlone(tr.Portable()).Write); err != nil {
+	if err := replaceFile(path, masked.Write); err != nil {
 		return fmt.Errorf("the baseline was not written: %w", err)
 	}
 	a.note("%s is the baseline now: %s of %s (%s)", path, plural(int(tr.Calls()), "call", "calls"), plural(len(tr.Functions), "function", "functions"), tr.Exit)

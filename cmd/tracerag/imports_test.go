@@ -35,7 +35,8 @@ var layers = map[string][]string{
 	"trace/export":     {"trace", "trace/symbol"},
 	"calltree":         {"trace", "trace/symbol"},
 	"source":           {},
-	"redact":           {},
+	"redact":           {"redact/rules"},
+	"redact/rules":     {},
 	"prompt/tokens":    {},
 	"prompt":           {"calltree", "source", "trace", "trace/symbol", "prompt/tokens"},
 	"llm":              {},
@@ -60,6 +61,8 @@ var layers = map[string][]string{
 // only lists packages of others that a few of ours alone may import.
 var only = map[string][]string{
 	"github.com/go-delve/delve":         {"trace/breakpoint", "trace/breakpoint/values"},
+	"github.com/zricethezav/gitleaks":   {"redact/rules"},
+	"github.com/pelletier/go-toml":      {"redact/rules"},
 	"github.com/sashabaranov/go-openai": {"llm"},
 	"github.com/pkoukk/tiktoken-go":     {"prompt/tokens"},
 	"github.com/google/pprof":           {"trace", "trace/sample"},

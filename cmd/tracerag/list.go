@@ -86,6 +86,9 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
+	if err := a.canMask(); err != nil { // which is no fault of any trace
+		return a.fail(err)
+	}
 	read := a.wait("reading " + plural(len(entries), "trace", "traces"))
 	list := make([]summary, 0, len(entries))
 	for _, e := range entries {

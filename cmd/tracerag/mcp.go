@@ -52,6 +52,9 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 		a.note("an agent is to start this command, and talks to it on standard input; Ctrl-C ends it")
 	}
 	b := &mcpBackend{app: a.forAgent(), store: s, tree: t}
+	if err := b.app.canMask(); err != nil {
+		return a.fail(err)
+	}
 	o := mcp.Options{Backend: b, Dir: a.cwd, Mask: b.app.mask, Version: version()}
 	if *allowRun {
 		r := newCommandRecorder(s)

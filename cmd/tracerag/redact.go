@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -38,27 +39,44 @@ func (a *app) masker() *redact.Redactor {
 	return a.redactor
 }
 
+// canMask returns an error if the masker would hide everything: saying why is better.
+func (a *app) canMask() error {
+	if a.noRedact {
+		return nil
+	}
+	if err := a.masker().Err(); err != nil {
+		return fmt.Errorf("secrets cannot be masked: %w\nbuild tracerag with the version of gitleaks in its go.mod, or have it mask nothing: --no-redact", err)
+	}
+	return nil
+}
+
 // load loads a trace to be shown.
 func (a *app) load(s *store.Store, name string) (*trace.Trace, store.Entry, error) {
 	tr, e, err := s.Load(name)
 	if err != nil || a.noRedact {
 		return tr, e, err
 	}
+	if err := a.canMask(); err != nil {
+		return nil, e, err
+	}
 	return tr.Masked(a.masker()), e, nil
 }
 
 // maskedAlone hides the secrets of a trace whose file is an output by itself: they
 // have the numbers that they have in another one like it.
-func (a *app) maskedAlone(tr *trace.Trace) *trace.Trace {
+func (a *app) maskedAlone(tr *trace.Trace) (*trace.Trace, error) {
 	if a.noRedact {
-		return tr
+		return tr, nil
+	}
+	if err := a.canMask(); err != nil {
+		return nil, err
 	}
 	r := a.newMasker()
 	tr = tr.Masked(r)
 	if len(r.Findings()) > 0 {
 		a.redactor = r
 	}
-	return tr
+	return tr, nil
 }
 
 // mask hides the secrets in a text that is not a prompt's or a trace's.

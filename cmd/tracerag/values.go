@@ -195,6 +195,10 @@ func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target
 	if len(functions) == 0 {
 		return errors.New("none of these functions was called")
 	}
+	hide, err := a.hider()
+	if err != nil {
+		return err
+	}
 	if err := rewind(); err != nil {
 		return fmt.Errorf("standard input: %w", err)
 	}
@@ -217,7 +221,7 @@ func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target
 	defer stop()
 	seen, err := breakpoint.Observe(ctx, &again, tr, breakpoint.ObserveOptions{
 		Functions: functions, Calls: r.values.flags.calls, MaxHits: r.recorder.maxHits, MaxStops: r.recorder.maxStops,
-		Limit: patience(tr), Warn: a.note, Mask: a.hider(),
+		Limit: patience(tr), Warn: a.note, Mask: hide,
 	})
 	if err != nil {
 		return err
@@ -229,11 +233,11 @@ func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target
 
 // hider masks the secrets of strings of which the trace keeps a part: what is shown of
 // them later is too little to tell. Other strings are saved as they are.
-func (a *app) hider() func(string) string {
+func (a *app) hider() (func(string) string, error) {
 	if a.noRedact {
-		return nil
+		return nil, nil
 	}
-	return a.newMasker().Text
+	return a.newMasker().Text, a.canMask()
 }
 
 // observed says what a second run has shown, and what it has not.
