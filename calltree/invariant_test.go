@@ -427,9 +427,14 @@ var moreNodes = regexp.MustCompile(`\[(\d+) more nodes?: tree --focus=(#\S+)\]`)
 func TestCutsShowWhatTheySay(t *testing.T) {
 	each(t, func(t *testing.T, tr, _ *trace.Trace) {
 		tree := build(t, tr, modes["context"])
-		for limit := 1; limit <= tree.Size; limit += 1 + tree.Size/4 {
+		for i := 0; 1+i/2*(1+tree.Size/4) <= tree.Size; i++ {
+			limit, marks := 1+i/2*(1+tree.Size/4), i%2 == 1 // marks of the view's own, or those of the command line
+			view := calltree.View{MaxNodes: limit, IDs: true, Command: "tree"}
+			if marks {
+				view.Cut = func(n int, focus string) string { return fmt.Sprintf("[%d more nodes: tree --focus=%s]", n, focus) }
+			}
 			var b bytes.Buffer
-			if err := tree.WriteText(&b, calltree.View{MaxNodes: limit, IDs: true, Command: "tree"}); err != nil {
+			if err := tree.WriteText(&b, view); err != nil {
 				t.Fatal(err)
 			}
 			seen := map[int]bool{}
@@ -460,8 +465,9 @@ func TestCutsShowWhatTheySay(t *testing.T) {
 			if len(seen) != tree.Size {
 				t.Errorf("limit %d: %d of %d nodes are shown or hidden by a cut", limit, len(seen), tree.Size)
 			}
-			if shown := strings.Count(b.String(), "\n") - strings.Count(b.String(), " more node"); shown != limit {
-				t.Errorf("limit %d: %d nodes are shown", limit, shown)
+			shown := strings.Count(b.String(), "\n") - strings.Count(b.String(), " more node")
+			if marks && (shown < limit || strings.Contains(b.String(), "[1 more")) || !marks && shown != limit {
+				t.Errorf("limit %d: %d nodes are shown:\n%s", limit, shown, &b)
 			}
 		}
 	})

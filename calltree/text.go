@@ -31,6 +31,9 @@ func (t *Tree) WriteText(w io.Writer, v View) error {
 	f := flatten(t)
 	folds := f.folds(v.Fold)
 	shown := f.fill(v.Depth, v.MaxNodes, folds)
+	if v.Cut != nil {
+		f.spare(shown, v.Depth, folds)
+	}
 	var write func(i int)
 	write = func(i int) {
 		depth := 0
@@ -67,6 +70,28 @@ func (t *Tree) WriteText(w io.Writer, v View) error {
 	}
 	write(-1)
 	return b.Flush()
+}
+
+// spare shows the nodes that are cut alone, unless they are too deep.
+func (f *flat) spare(shown []bool, depth int, skip func(i int) bool) {
+	alone := func(i int) {
+		hidden, last := 0, 0
+		f.children(i, func(c int) {
+			if !shown[c] && (skip == nil || !skip(c)) {
+				hidden += f.size[c]
+				last = c
+			}
+		})
+		if hidden == 1 && (depth == 0 || f.depth[last] < depth) {
+			shown[last] = true
+		}
+	}
+	alone(-1)
+	for i := range f.nodes {
+		if shown[i] {
+			alone(i)
+		}
+	}
 }
 
 // maxIndent is the depth from which on the level is a number instead: an

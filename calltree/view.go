@@ -39,7 +39,9 @@ type View struct {
 
 	// Cut, if not nil, writes the mark that stands where nodes are cut, in place of
 	// one with Command: how many they are, and the pattern of [Tree.Focus] that shows
-	// them, a handle in a tree and a function's name in a diff; "" if none does.
+	// them, a handle in a tree and a function's name in a diff; "" if none does. A
+	// tree's node that would be cut alone is shown beyond MaxNodes: such a mark is as
+	// long as the node's line.
 	Cut func(nodes int, focus string) string
 }
 

@@ -246,6 +246,20 @@ func TestMCP(t *testing.T) {
 			t.Errorf("%s %v: failed %v: %s", tt.tool, tt.in, failed, text)
 		}
 	}
+	// What an agent is told is what the command line prints, with the same handles.
+	cli := func(arguments ...string) string {
+		t.Helper()
+		cmd := exec.Command(commandPath(t), append(arguments, "--quiet", "--dir="+s.Dir())...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "OPENAI_API_KEY="+key)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	a.has(a.ask("call_tree", args{"trace": ids[0]}), cli("tree", "--ids", ids[0]))
+	a.has(a.ask("prompt", args{"trace": ids[0], "question": "what draws the border?", "max_tokens": 4000}), cli("prompt", "--budget=4000", ids[0], "what draws the border?"))
+
 	// Clients do not wait for one answer before they ask for the next.
 	var all sync.WaitGroup
 	for i := range 12 {
