@@ -41,7 +41,7 @@ func (s *server) values(_ context.Context, in valuesArgs) (answer[none], error) 
 	} else {
 		r.Tree.Walk(func(n *calltree.Node, _ int) bool { nodes = append(nodes, n); return true })
 	}
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *calltree.Node) bool { return len(n.Values) == 0 })
+	nodes = slices.DeleteFunc(nodes, func(n *calltree.Node) bool { return len(n.Values) == 0 })
 	if len(nodes) == 0 {
 		of := ""
 		if in.Function != "" && len(r.Trace.Activations) > 0 {
@@ -67,17 +67,12 @@ func valueLines(nodes []*calltree.Node) int {
 // of any: where room is short, many functions tell more than many calls of one.
 func writeValues(nodes []*calltree.Node, n int) string {
 	shown := make([]int, len(nodes))
-	for round, left := 0, n; left > 0; round++ {
-		any := false
+	for round, left := 0, min(n, valueLines(nodes)); left > 0; round++ {
 		for i, node := range nodes {
 			if round < len(node.Values) && left > 0 {
 				shown[i]++
 				left--
-				any = true
 			}
-		}
-		if !any {
-			break
 		}
 	}
 	var b strings.Builder

@@ -324,8 +324,8 @@ func TestRecordTool(t *testing.T) {
 
 	// One that prints without end is ended, and what it printed is clipped.
 	before := a.tokens
-	text = a.ask("record", args{"command": []string{stdio, "-endless"}, "timeout_seconds": 2, "max_tokens": 500})
-	a.has(text, "ended after 2s", "killed by SIGKILL", "bytes more in the middle that were not kept", "[clipped: ")
+	text = a.ask("record", args{"command": []string{stdio, "-endless"}, "timeout_seconds": 4, "max_tokens": 500})
+	a.has(text, "ended after 4s", "killed by SIGKILL", "bytes more in the middle that were not kept", "[clipped: ")
 	if a.tokens-before > 500 {
 		t.Errorf("%d tokens", a.tokens-before)
 	}
