@@ -21,6 +21,7 @@ import (
 type recorderFlags struct {
 	name      string // auto, probe or breakpoint
 	noInlined bool
+	noLines   bool
 	memory    byteSize
 	maxHits   int
 	maxStops  int
@@ -35,6 +36,7 @@ func (r *recorderFlags) add(f *pflag.FlagSet) {
 
 func (r *recorderFlags) addProbe(f *pflag.FlagSet) {
 	f.BoolVar(&r.noInlined, "no-inlined", false, "do not look for calls that the compiler inlined")
+	f.BoolVar(&r.noLines, "no-lines", false, "do not watch which lines of long functions run")
 	f.Var(&r.memory, "memory", "most that the probe's tree of calls may take, such as 1GiB (default: by the\nprogram's size)")
 }
 
@@ -80,7 +82,7 @@ func (a *app) recordOne(ctx context.Context, tgt *target.Target, r *runFlags) (*
 
 // probeOptions are those of a recording by the probe.
 func (r *runFlags) probeOptions() probe.Options {
-	return probe.Options{NoInlined: r.recorder.noInlined, Memory: uint64(r.recorder.memory), CacheDir: planCache()}
+	return probe.Options{NoInlined: r.recorder.noInlined, NoLines: r.recorder.noLines, Memory: uint64(r.recorder.memory), CacheDir: planCache()}
 }
 
 // planCache is the directory where the probe keeps what it planned for a
