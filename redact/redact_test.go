@@ -258,3 +258,19 @@ func BenchmarkText(b *testing.B) {
 		New().Text(prompt)
 	}
 }
+
+// On the border of a rule's entropy a sum's order would decide.
+func TestEntropyIsTheSameEachTime(t *testing.T) {
+	const border = "xx6PxPxXXPEW8DxxjXxHxtsx"
+	if e := entropy(border); e < 3-rounding || e > 3+rounding {
+		t.Fatalf("%q has an entropy of %v, not 3", border, e)
+	}
+	for range 50 {
+		if got := New().Text("etsy = \"" + border + "\"\n"); strings.Contains(got, border) {
+			t.Fatalf("it stays: %s", got)
+		}
+	}
+	if e := entropy(""); e != 0 {
+		t.Errorf("of nothing: %v", e)
+	}
+}

@@ -184,7 +184,8 @@ func TestMasksWhatGitleaksFinds(t *testing.T) {
 	d := detector(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	found := 0
-	for id, r := range d.Config.Rules {
+	for _, id := range slices.Sorted(maps.Keys(d.Config.Rules)) {
+		r := d.Config.Rules[id]
 		if r.Regex == nil || r.Path != nil {
 			continue
 		}
