@@ -58,16 +58,19 @@ const lowerShare = 16
 //
 //  1. If all fit at their highest tier, they have it.
 //  2. Else the items come in the order of their worth, which is their score by what
-//     they cost, equal ones in their own, and have the highest tier above [TierSignature] that fits into what is left of
-//     the budget less a sixteenth (or what all signatures cost, if that is less). One that is too large at each of them is passed
-//     over, and smaller ones after it go on.
+//     they cost, equal ones in their own, and have [TierRan], if there is that tier,
+//     and else [TierFull]; or the next tier above [TierSignature] that fits into what
+//     is left of the budget less a sixteenth (or what all signatures cost, if that is
+//     less). One that is too large at each of them is passed over, and smaller ones
+//     after it go on.
 //  3. In the same order those that have nothing get their [TierSignature] while it
 //     fits into what is left of all.
 //  4. In the same order each rises to the highest tier that then still fits.
 //
-// An item that has lower tiers than its whole above [TierSignature], and as a whole
-// would take more than three quarters of the budget, is not whole before step 4: it
-// would leave nothing for the rest.
+// So of a long function what did not run makes room for others first, and comes
+// back in step 4. One of which that is not known, and which as a whole would take
+// more than three quarters of the budget, has no more than its [TierWindow] before
+// step 4: it would leave nothing for the rest.
 //
 // In the end no item could rise without another falling. More budget may all the
 // same take an item away: with 100 tokens a function of 100 is whole that with
@@ -93,7 +96,7 @@ func Fit(items []Item, budget int) []Tier {
 	}
 	values := make([]float64, len(items))
 	for i := range items {
-		values[i] = items[i].worth()
+		values[i] = items[i].worth(budget)
 	}
 	// As a stable sort does, in a tenth of the time.
 	slices.SortFunc(order, func(a, b int) int {
@@ -122,11 +125,7 @@ func Fit(items []Item, budget int) []Tier {
 		}
 	}
 	for _, i := range order {
-		most := TierFull
-		if it := &items[i]; it.Tokens[TierFull] > budget*3/4 && it.Tokens[TierRan]+it.Tokens[TierWindow] > 0 {
-			most = TierRan
-		}
-		raise(i, TierWindow, most, left-reserved)
+		raise(i, TierWindow, items[i].aim(budget), left-reserved)
 	}
 	for _, i := range order {
 		raise(i, TierSignature, TierSignature, left)
@@ -144,9 +143,20 @@ func Fit(items []Item, budget int) []Tier {
 // development corpus of make eval, 68, 72, 76 and 77 are whole in 4,000, 8,000,
 // 16,000 and 32,000 tokens of source; by score alone 67, 71, 74 and 73. Roots from the
 // third to the fifth do as well, a score by each token does worse.
-func (it *Item) worth() float64 {
+func (it *Item) worth(budget int) float64 {
 	const small = 100 // differences between functions of fewer tokens are none
-	return it.Score / math.Sqrt(math.Sqrt(small+float64(it.cost(it.top()))))
+	return it.Score / math.Sqrt(math.Sqrt(small+float64(it.cost(it.aim(budget)))))
+}
+
+// aim is the tier that an item is to have while others want room.
+func (it *Item) aim(budget int) Tier {
+	switch {
+	case it.Tokens[TierRan] > 0:
+		return TierRan
+	case it.Tokens[TierWindow] > 0 && it.Tokens[TierFull] > budget*3/4:
+		return TierWindow
+	}
+	return it.top()
 }
 
 // top is the item's highest tier.

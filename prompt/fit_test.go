@@ -30,6 +30,8 @@ func TestFit(t *testing.T) {
 		"signatures have their share":      {[]Item{full(9, 500), full(8, 390), tiers(2, 40, 0, 120), tiers(1, 40, 0, 100)}, 1000, "[full full signature signature]"},
 		"without takers there is no share": {[]Item{full(9, 500), full(8, 495), full(1, 7)}, 1000, "[full full folded]"},
 		"what is left of it goes back":     {[]Item{full(9, 500), tiers(8, 10, 0, 480), tiers(1, 10, 0, 600)}, 1000, "[full full signature]"},
+		"what did not run makes room":      {[]Item{tiers(9, 0, 600, 2100), full(1, 1200)}, 2150, "[ran full]"},
+		"and comes back":                   {[]Item{tiers(9, 0, 600, 2100), full(1, 1200), full(1, 5000)}, 3400, "[full full folded]"},
 		"what does not cost is shown":      {[]Item{{Tokens: [TierFull + 1]int{TierLine: 0}}}, 0, "[folded]"},
 	} {
 		if got := fmt.Sprint(Fit(tt.items, tt.budget)); got != tt.want {
