@@ -19,6 +19,10 @@ type Function struct {
 	Doc     string // comment
 	Text    string // signature and body
 
+	// Test says that it is in a test's file. It is what was run to see the
+	// others, and tells by its name what the question says: it takes part,
+	// and the others are not measured by it.
+	Test bool
 	// Callees are the indexes of the functions that it was seen to call.
 	Callees []int
 	// Startup says that an empty run of the program did all that it did.
@@ -63,9 +67,16 @@ type Ranked struct {
 func Rank(q Question, run Run, w Weights) []Ranked {
 	a := ask(q, &w)
 	texts := score(a, run, &w)
-	best := 0.0
+	best, bestTest := 0.0, 0.0
 	for i := range texts {
-		best = max(best, texts[i].score)
+		if run.Functions[i].Test {
+			bestTest = max(bestTest, texts[i].score)
+		} else {
+			best = max(best, texts[i].score)
+		}
+	}
+	if best == 0 {
+		best = bestTest
 	}
 	near := distances(run.Functions, texts, best/2)
 
@@ -77,7 +88,7 @@ func Rank(q Question, run Run, w Weights) []Ranked {
 
 		sum := 0.0
 		if best > 0 {
-			sum = texts[i].score / best
+			sum = min(texts[i].score/best, 1)
 			if sum > 0 {
 				r.because(Words, sum, texts[i].words)
 			}

@@ -180,3 +180,34 @@ func TestCountAsWindows(t *testing.T) {
 		}
 	}
 }
+
+// A test has the question's words in its name. What the others score does not
+// depend on it.
+func TestTestsAreNoMeasure(t *testing.T) {
+	q := Question{Text: "border: too wide", Test: "TestDrawBorder", Package: "example.com/app/csv"}
+	alone := map[string]float64{}
+	for _, r := range Rank(q, Run{Functions: program}, Default) {
+		alone[program[r.Function].Name] = r.Score
+	}
+	test := Function{Package: q.Package, Name: q.Test, Test: true, Text: "func TestDrawBorder(t *testing.T) {\n\tdrawBorder(border)\n}"}
+	// the same words as in the program, so that their rarity stays
+	background := slices.Repeat(program, 1000)
+	for i := range background {
+		background[i].Callees = nil
+	}
+	with := Rank(q, Run{Functions: append(slices.Clone(program), test), Background: slices.Values(background)}, Default)
+	for _, r := range with {
+		if r.Function == len(program) {
+			if r.Score > 1.5 {
+				t.Errorf("the test has %v", r.Score)
+			}
+			continue
+		}
+		if name := program[r.Function].Name; r.Score < alone[name]/2 {
+			t.Errorf("%s has %v, and %v without the test", name, r.Score, alone[name])
+		}
+	}
+	if only := Rank(q, Run{Functions: []Function{test}}, Default); only[0].Score < .9 {
+		t.Errorf("a test alone has %v", only[0].Score)
+	}
+}

@@ -210,7 +210,10 @@ func (c *collection) function(i int) rank.Function {
 	if name == "" {
 		name = symbol.Local(d.symbol)
 	}
-	return rank.Function{Package: d.pkg, Name: name, Doc: d.text.Doc, Text: d.text.Body, Callees: d.callees}
+	return rank.Function{
+		Package: d.pkg, Name: name, Doc: d.text.Doc, Text: d.text.Body,
+		Test: strings.HasSuffix(d.text.Display, "_test.go"), Callees: d.callees,
+	}
 }
 
 // startup marks what the baselines called as often as the runs did.
