@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"tracerag/trace"
+	"tracerag/trace/symbol"
 )
 
 // excerpt is an item of which some lines are left out.
@@ -174,15 +175,9 @@ func wordsIn(text string) map[string]bool {
 			continue
 		}
 		add(name)
-		start, before := 0, rune(0)
-		for i, r := range name {
-			if unicode.IsUpper(r) && unicode.IsLower(before) || unicode.IsDigit(r) != unicode.IsDigit(before) && i > 0 {
-				add(name[start:i])
-				start = i
-			}
-			before = r
+		for _, part := range symbol.Words(name) {
+			add(part)
 		}
-		add(name[start:])
 	}
 	return words
 }

@@ -3,6 +3,8 @@ package rank
 import (
 	"regexp"
 	"strings"
+
+	"tracerag/trace/symbol"
 )
 
 // Question is what functions are ranked for. Without any text and test nothing
@@ -70,7 +72,7 @@ func (a *asked) add(text string, weight float64) {
 		a.weight[i] += weight
 	}
 	eachWord(text, func(word string) {
-		ps := parts(word)
+		ps := symbol.Words(word)
 		for _, p := range ps {
 			if !passedOver(p) {
 				put(stem(p), p)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"sync"
+
+	"tracerag/trace/symbol"
 )
 
 // window is a part of a function with its fields: what BM25 calls a document.
@@ -47,7 +49,7 @@ func (r *reader) find(word string) found {
 			f.terms = append(f.terms, int32(i))
 		}
 	}
-	ps := parts(word)
+	ps := symbol.Words(word)
 	for _, p := range ps {
 		switch {
 		case passedOver(p):

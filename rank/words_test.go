@@ -2,29 +2,11 @@ package rank
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"unicode/utf8"
-)
 
-func TestParts(t *testing.T) {
-	for word, want := range map[string]string{
-		"parse":            "parse",
-		"parseHTTPRequest": "parse http request",
-		"HTTPServer":       "http server",
-		"max_line_width2":  "max line width 2",
-		"_x":               "x",
-		"__":               "",
-		"UTF8":             "utf 8",
-		"v2alpha1":         "v 2 alpha 1",
-		"überGröße":        "über größe",
-		"ID":               "id",
-	} {
-		if got := strings.Join(parts(word), " "); got != want {
-			t.Errorf("%s is %q, not %q", word, got, want)
-		}
-	}
-}
+	"tracerag/trace/symbol"
+)
 
 func TestStem(t *testing.T) {
 	for _, same := range [][]string{
@@ -95,7 +77,7 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("reasons that are no text: %q", r.Why())
 			}
 		}
-		for _, p := range parts(text) {
+		for _, p := range symbol.Words(text) {
 			if p == "" {
 				t.Error("an empty part")
 			}

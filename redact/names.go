@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"tracerag/trace/symbol"
 )
 
 // Environment returns the secrets in an environment of "NAME=value" lines, in the
@@ -79,30 +81,12 @@ func secretWord(w []string) string {
 var locks = []string{"access", "account", "api", "auth", "encryption", "license", "master", "private", "secret", "shared", "signing"}
 
 // words splits a name: "dbPassword", "--db-password" and "DB_PASSWORD" are db and
-// password.
+// password, "AWSSecretKey" is aws, secret and key.
 func words(name string) []string {
 	var out []string
-	var word strings.Builder
-	flush := func() {
-		if word.Len() > 0 {
-			out = append(out, word.String())
-			word.Reset()
-		}
+	for _, part := range strings.FieldsFunc(name, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+		out = append(out, symbol.Words(part)...)
 	}
-	lower := false // the letter before was
-	for _, c := range name {
-		switch {
-		case !unicode.IsLetter(c) && !unicode.IsDigit(c):
-			flush()
-		case unicode.IsUpper(c) && lower:
-			flush()
-			fallthrough
-		default:
-			word.WriteRune(unicode.ToLower(c))
-		}
-		lower = unicode.IsLower(c) || unicode.IsDigit(c)
-	}
-	flush()
 	return out
 }
 
@@ -202,13 +186,14 @@ func (r *Redactor) assignments(text string) string {
 	return assignment.ReplaceAllStringFunc(text, func(s string) string {
 		name, value, _ := strings.Cut(s, "=")
 		word := secretWord(words(name))
-		if word == "" {
-			return s
+		hide := func(value string) string { return r.whole(word, value) }
+		if word == "" { // the value may be of the same kind: -ldflags=-X=main.password=...
+			hide = r.assignments
 		}
 		if q := value[0]; (q == '"' || q == '\'') && len(value) > 1 {
-			return name + "=" + string(q) + r.whole(word, value[1:len(value)-1]) + string(q)
+			return name + "=" + string(q) + hide(value[1:len(value)-1]) + string(q)
 		}
-		return name + "=" + r.whole(word, value)
+		return name + "=" + hide(value)
 	})
 }
 

@@ -121,6 +121,10 @@ func TestArgs(t *testing.T) {
 		{"sh|-c|TOKEN='a b' app; KEY=c", "sh|-c|TOKEN=[REDACTED:token:1]"},
 		{"-ldflags=-X main.apiKey=abc -s", "-ldflags=-X main.apiKey=[REDACTED:key:1] -s"},
 		{"curl|http://h/?q=1&token=abc&z=2", "curl|http://h/?q=1&token=[REDACTED:token:1]&z=2"},
+		{"app|--url=https://h/?token=hunter2secret", "app|--url=https://h/?token=[REDACTED:token:1]"},
+		{"go|-ldflags=-X=main.password=hunter2", "go|-ldflags=-X=main.password=[REDACTED:password:1]"},
+		{"docker|--env=DB_PASSWORD=hunter2", "docker|--env=DB_PASSWORD=[REDACTED:password:1]"},
+		{"app|--cmd=\"PASSWORD=hunter2 x\"", "app|--cmd=\"PASSWORD=[REDACTED:password:1] x\""},
 		{"app|" + aws + "|--id=" + aws, "app|[REDACTED:aws-access-token:1]|--id=[REDACTED:aws-access-token:1]"},
 		{"app|--password=hunter2hunter2|echo hunter2hunter2", "app|--password=[REDACTED:password:1]|echo [REDACTED:password:1]"},
 	} {
@@ -141,6 +145,7 @@ func TestValue(t *testing.T) {
 		{"token", `"if"`, `"if"`},
 		{"token", `"identifier expected"`, `"identifier expected"`},
 		{"accessToken", `"7f3aQ9zLkW2xPv8s"`, `"[REDACTED:token:1]"`},
+		{"AWSSecretKey", `"7f3aQ9zLkW2xPv8s"`, `"[REDACTED:key:1]"`},
 		{"tok", `7`, `7`},
 		{"key", `"7f3aQ9zLkW2xPv8s"`, `"7f3aQ9zLkW2xPv8s"`},
 		{"u", `&{Name: "Ann", Password: "x", Age: 61}`, `&{Name: "Ann", Password: "[REDACTED:password:1]", Age: 61}`},
