@@ -140,22 +140,21 @@ func firstChanged(f *pflag.FlagSet) (name string) {
 	return name
 }
 
-// writeTo writes to standard output or to a file, which is whole or not there.
+// writeTo writes to standard output or to a file, which is whole or as it was before.
 func (a *app) writeTo(name string, write func(io.Writer) error) error {
-	if name == "-" {
-		w := bufio.NewWriter(a.stdout)
+	buffered := func(to io.Writer) error {
+		w := bufio.NewWriter(to)
 		return cmp.Or(write(w), w.Flush())
 	}
-	file, err := os.Create(name)
-	if err != nil {
-		return err
+	if name == "-" {
+		return buffered(a.stdout)
 	}
-	w := bufio.NewWriter(file)
-	if err := cmp.Or(write(w), w.Flush(), file.Close()); err != nil {
-		if info, e := os.Lstat(name); e == nil && info.Mode().IsRegular() { // and no device
-			os.Remove(name)
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // a device or a pipe
+		file, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
 		}
-		return err // which names the file
+		return cmp.Or(buffered(file), file.Close())
 	}
-	return nil
+	return replaceFile(name, buffered)
 }
