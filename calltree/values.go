@@ -32,14 +32,19 @@ func observe(t *trace.Trace, of []*Node) {
 //	(emoji bool = true, width int = 80) -> error = nil; (false, 80) -> nil; ...
 //
 // Calls that look like one before them are left out, and the dots stand for those that
-// were not observed. A call of which there is nothing to tell is "".
+// were not observed or have no room. A call of which there is nothing to tell is "".
 func (n *Node) values() string {
 	var b strings.Builder
 	seen := map[string]bool{}
+	left := n.Calls > int64(len(n.Values))
 	for i := range n.Values {
 		a := &n.Values[i]
 		brief := activation(a, false)
-		if seen[brief] || i > 0 && utf8.RuneCountInString(b.String()) > maxObserve {
+		if seen[brief] {
+			continue
+		}
+		if i > 0 && utf8.RuneCountInString(b.String()) > maxObserve {
+			left = true
 			continue
 		}
 		seen[brief] = true
@@ -53,7 +58,7 @@ func (n *Node) values() string {
 	switch s := b.String(); {
 	case s == "()", s == "() did not return" && n.Root == trace.RootMain: // most programs end so
 		return ""
-	case s != "" && n.Calls > int64(len(n.Values)):
+	case s != "" && left:
 		return s + "; ..."
 	default:
 		return s
