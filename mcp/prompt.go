@@ -37,7 +37,7 @@ func (s *server) prompt(_ context.Context, in promptArgs) (answer[none], error) 
 	}
 	for _, r := range v.Runs {
 		if r.Tree.Size == 0 {
-			return answer[none]{}, fmt.Errorf("trace %s: the call tree is empty, so there is nothing to put into a prompt", r.ID)
+			return answer[none]{}, r.empty("to put into a prompt")
 		}
 	}
 	p, err := v.Prompt(in.Question, limit)
@@ -49,4 +49,13 @@ func (s *server) prompt(_ context.Context, in promptArgs) (answer[none], error) 
 		return answer[none]{}, err
 	}
 	return answer[none]{text: p.Text}, nil
+}
+
+// empty says why there is nothing in a run's tree for what is asked, and where to
+// look.
+func (r *Run) empty(what string) error {
+	if r.Pruned > 0 {
+		return fmt.Errorf("trace %s: there is nothing %s, since its baseline did all that it did: call_tree whole=true shows it", r.ID, what)
+	}
+	return fmt.Errorf("trace %s: there is nothing %s, since no call was recorded: list_traces names others", r.ID, what)
 }

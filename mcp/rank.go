@@ -59,7 +59,7 @@ func (s *server) rank(_ context.Context, in rankArgs) (answer[rankFacts], error)
 	}
 	r := v.Runs[0]
 	if r.Tree.Size == 0 {
-		return out, fmt.Errorf("trace %s: the call tree is empty, so there is nothing to rank", r.ID)
+		return out, r.empty("to rank")
 	}
 	ranking := v.Rank(in.Question)
 	out.facts.Total = len(ranking.Functions)

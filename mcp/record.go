@@ -153,6 +153,6 @@ func (s *server) ends(limit int, text string) string {
 			return text
 		}
 		first := n / 3
-		return strings.Join(lines[:first], "") + fmt.Sprintf("[clipped: %d lines, ask with a larger max_tokens]\n", len(lines)-n) + strings.Join(lines[len(lines)-(n-first):], "")
+		return strings.Join(lines[:first], "") + fmt.Sprintf("[clipped: %d lines of output, which is not kept: with a larger max_tokens the next run shows more]\n", len(lines)-n) + strings.Join(lines[len(lines)-(n-first):], "")
 	})
 }

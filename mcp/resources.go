@@ -148,17 +148,18 @@ func (s *server) complete(_ context.Context, req *sdk.CompleteRequest) (*sdk.Com
 	if err != nil {
 		return nil, err
 	}
-	names := []string{"@last", "@prev"}
-	for t := range traces {
-		if len(names) == listed {
-			break
-		}
-		names = append(names, t.ID)
-	}
-	for _, name := range names {
+	add := func(name string) {
 		if strings.HasPrefix(name, req.Params.Argument.Value) {
 			out.Completion.Values = append(out.Completion.Values, name)
 		}
+	}
+	add("@last")
+	add("@prev")
+	for t := range traces {
+		if len(out.Completion.Values) >= listed {
+			break
+		}
+		add(t.ID)
 	}
 	return out, nil
 }

@@ -86,6 +86,7 @@ var errCalledOff = errors.New("the run was called off")
 
 // commandRun is a command that runs.
 type commandRun struct {
+	store   *store.Store
 	command mcp.Command
 	cmd     *exec.Cmd
 	dir     string // for the file of ids
@@ -102,7 +103,7 @@ func (r *commandRecorder) start(c mcp.Command) (*commandRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &commandRun{command: c, began: time.Now(), ended: make(chan struct{})}
+	run := &commandRun{store: r.store, command: c, began: time.Now(), ended: make(chan struct{})}
 	if run.dir, err = os.MkdirTemp("", "tracerag-"); err != nil {
 		return nil, err
 	}
@@ -141,9 +142,23 @@ func (run *commandRun) wait() {
 	ids, _ := os.ReadFile(run.idFile()) // missing if nothing was recorded
 	run.recorded = &mcp.Recorded{
 		IDs: strings.Fields(string(ids)), Code: run.cmd.ProcessState.ExitCode(),
-		TimedOut: time.Since(run.began) >= run.command.Timeout,
 	}
+	run.recorded.TimedOut = time.Since(run.began) >= run.command.Timeout && run.killed()
 	run.recorded.Output, run.recorded.LeftOut = run.out.text()
+}
+
+// killed reports whether the program was killed, or none was started. The time alone
+// does not tell that a limit ended it: saving a large trace takes time, too.
+func (run *commandRun) killed() bool {
+	if len(run.recorded.IDs) == 0 {
+		return true
+	}
+	for _, id := range run.recorded.IDs {
+		if tr, _, err := run.store.Load(id); err == nil && tr.Exit.Signal != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // csvField writes a value of a flag that takes several, separated by commas.
