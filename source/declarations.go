@@ -3,7 +3,7 @@ package source
 import (
 	"iter"
 	"os"
-	"path"
+	"slices"
 	"strings"
 )
 
@@ -17,7 +17,7 @@ func (r *Resolver) Functions(packages []string, limit int64) iter.Seq[string] {
 		left := limit
 		for i, m := range r.places.modules {
 			dir := r.places.moduleDir(i)
-			if dir == "" || !hasPackage(m.Path, packages) {
+			if dir == "" || !slices.ContainsFunc(packages, func(p string) bool { return inTree(p, m.Path) }) {
 				continue
 			}
 			for file := range goFiles(dir) {
@@ -40,16 +40,6 @@ func (r *Resolver) Functions(packages []string, limit int64) iter.Seq[string] {
 			}
 		}
 	}
-}
-
-// hasPackage reports whether any of the packages may be a module's.
-func hasPackage(module string, packages []string) bool {
-	for _, p := range packages {
-		if p == module || strings.HasPrefix(p, module) && path.Clean(p)[len(module)] == '/' {
-			return true
-		}
-	}
-	return false
 }
 
 // functionsOf yields the functions of a file that gofmt has laid out: from a

@@ -266,7 +266,7 @@ func (p *Page) function(run int, fn *trace.Function) int {
 		f.At += ":" + strconv.Itoa(fn.StartLine)
 	}
 	pr := &p.content.Runs[run].Trace.Program
-	f.Main = fn.Package == "main" || fn.Package == pr.MainPath || fn.Package == pr.Main.Path ||
+	f.Main = fn.Package == "main" || fn.Package != "" && (fn.Package == pr.MainPath || fn.Package == pr.Main.Path) ||
 		pr.Main.Path != "" && strings.HasPrefix(fn.Package, pr.Main.Path+"/")
 	p.overview.Functions = append(p.overview.Functions, f)
 	return i

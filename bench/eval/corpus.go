@@ -5,8 +5,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -97,8 +97,11 @@ func readCorpus(dir, split string) ([]*bug, error) {
 				return nil, fmt.Errorf("%s, line %d: %w", name, n, err)
 			}
 		}
-		if readErr != nil {
+		if readErr == io.EOF {
 			break
+		}
+		if readErr != nil {
+			return nil, fmt.Errorf("%s, line %d: %w", name, n, readErr)
 		}
 	}
 	for _, b := range bugs {
@@ -152,13 +155,13 @@ func scan(row []any, to ...any) error {
 		case *string:
 			s, ok := v.(string)
 			if !ok {
-				return errors.New("a column is not the text it should be")
+				return fmt.Errorf("a column is %v: column %d should be text", v, i+1)
 			}
 			*p = s
 		case *int:
 			n, ok := v.(float64)
 			if !ok {
-				return errors.New("a column is not the number it should be")
+				return fmt.Errorf("a column is %v: column %d should be a number", v, i+1)
 			}
 			*p = int(n)
 		}

@@ -146,6 +146,14 @@ func TestRunRefuses(t *testing.T) {
 			}
 		})
 	}
+	corpus, clones := corpusOf(t, oneCase, oneExecuted)
+	name := filepath.Join(corpus, "dev-executed.jsonl.gz")
+	if data, err := os.ReadFile(name); err != nil || os.WriteFile(name, data[:len(data)-4], 0o666) != nil {
+		t.Fatal(err)
+	}
+	if err := run(new(bytes.Buffer), corpus, clones, "dev", false, false); err == nil || !strings.Contains(err.Error(), "dev-executed.jsonl.gz, line 4: unexpected EOF") {
+		t.Errorf("a file that is cut off: %v", err)
+	}
 	if err := run(new(bytes.Buffer), "", "", "dev", false, false); err == nil || !strings.Contains(err.Error(), "-clones DIR") {
 		t.Errorf("without directories: %v", err)
 	}

@@ -113,11 +113,10 @@ const passingRuns = 50
 // ranking ranks the functions of views as one run.
 func (a *app) ranking(s *store.Store, question string, views []*view) *relevance.Ranking {
 	var runs []relevance.Run
-	var e relevance.Evidence
+	e := relevance.Evidence{Baselines: views[0].bases} // which are those of all
 	packages := map[string]bool{}
 	for _, v := range views {
 		runs = append(runs, relevance.Run{Trace: v.trace, Tree: v.tree, Source: v.text})
-		e.Baselines = v.bases
 		for _, f := range v.trace.Functions {
 			packages[f.Package] = true
 		}

@@ -180,8 +180,11 @@ func (r *Reader) function(e *dwarf.Entry) (*Function, error) {
 		rd := r.image.DwarfReader()
 		rd.Seek(origin)
 		abstract, err := rd.Next()
-		if err != nil || abstract == nil {
-			return nil, fmt.Errorf("the origin %#x: %w", origin, err)
+		if err != nil {
+			return nil, fmt.Errorf("the origin %#x of a function: %w", origin, err)
+		}
+		if abstract == nil {
+			return nil, fmt.Errorf("the origin %#x of a function is not in the debug information", origin)
 		}
 		if declared, err = r.children(abstract); err != nil {
 			return nil, err
