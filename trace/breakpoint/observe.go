@@ -32,7 +32,6 @@ type ObserveOptions struct {
 	MaxStops  int                              // stops of all of them, towards which MaxHits falls to 1; 0: DefaultMaxStops
 	Mask      func(string) string              // hides secrets in strings that are cut; may be nil
 	Limit     time.Duration                    // after which the run is ended; 0: none
-	Started   func(pid int)                    // called when the program is about to run; may be nil
 	Warn      func(format string, args ...any) // may be nil
 }
 
@@ -52,13 +51,13 @@ type Observation struct {
 //
 // A breakpoint stands at the entry of each of the functions, and while an observed
 // call runs, at the place where it returns to. A function's are lifted when all of
-// its nodes have been observed, or after Options.MaxHits stops. Calls are matched
+// its nodes have been observed, or after ObserveOptions.MaxHits stops. Calls are matched
 // to nodes by their stacks, which are read as Record reads them. The inlined calls
 // of a function are not observed, nor is package initialisation.
 //
 // A call that panics has no results, and one that still runs at the end has none.
 func Observe(ctx context.Context, t *target.Target, tr *trace.Trace, o ObserveOptions) (*Observation, error) {
-	ro := Options{MaxHits: o.MaxHits, MaxStops: o.MaxStops, Started: o.Started, Warn: o.Warn}
+	ro := Options{MaxHits: o.MaxHits, MaxStops: o.MaxStops, Warn: o.Warn}
 	ro.defaults()
 	if o.Calls <= 0 {
 		o.Calls = DefaultCalls
@@ -85,9 +84,6 @@ func Observe(ctx context.Context, t *target.Target, tr *trace.Trace, o ObserveOp
 	ob.reader.Mask = o.Mask
 	if err := ob.choose(); err != nil {
 		return fail(err)
-	}
-	if ro.Started != nil {
-		ro.Started(pid)
 	}
 	defer context.AfterFunc(ctx, func() { kill(pid) })()
 	if o.Limit > 0 {
