@@ -52,6 +52,9 @@ var layers = map[string][]string{
 	"viewer":             {"calltree", "prompt", "source", "trace"},
 	"viewer/browsertest": {},
 
+	"eval":        {},
+	"eval/report": {"eval"},
+
 	"mcp": {"calltree", "prompt", "prompt/tokens", "relevance", "source", "trace"},
 
 	"cmd/tracerag": {"rank", "relevance", "trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export", "trace/symbol",
@@ -68,6 +71,7 @@ var only = map[string][]string{
 	"github.com/google/pprof":           {"trace", "trace/sample"},
 	"github.com/kljensen/snowball":      {"rank"},
 	"github.com/spf13/pflag":            {"cmd/tracerag"},
+	"go.yaml.in/yaml":                   {"eval"},
 	"github.com/modelcontextprotocol":   {"mcp"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"fixtures", "fixtures/real", "llm/llmtest", "trace/recordtest", "viewer/browsertest"},
