@@ -185,14 +185,8 @@ func (e *Experiment) check(variants []string) error {
 			e.Variants = append(e.Variants, Variant(v))
 		}
 	}
-	for i, v := range e.Variants {
-		name, budget := v.Split()
-		if !slices.Contains(variants, name) || strings.Contains(string(v), "@") && !budgetPattern.MatchString(budget) {
-			return fmt.Errorf("variants: %q: want %s, or one of them with a budget, as in ordered@16k", v, strings.Join(variants, ", "))
-		}
-		if slices.Contains(e.Variants[:i], v) {
-			return fmt.Errorf("variants: %s stands there twice", v)
-		}
+	if err := e.checkVariants(variants); err != nil {
+		return fmt.Errorf("variants: %w", err)
 	}
 	for i, m := range e.Models {
 		if strings.TrimSpace(m) == "" || slices.Contains(e.Models[:i], m) {
@@ -289,4 +283,26 @@ func Alternatives(name string) []string {
 		parts[i] = strings.TrimSpace(p)
 	}
 	return parts
+}
+
+// SetVariants replaces the variants by others, of those that are known.
+func (e *Experiment) SetVariants(variants, known []string) error {
+	e.Variants = nil
+	for _, v := range variants {
+		e.Variants = append(e.Variants, Variant(v))
+	}
+	return e.checkVariants(known)
+}
+
+func (e *Experiment) checkVariants(known []string) error {
+	for i, v := range e.Variants {
+		name, budget := v.Split()
+		if !slices.Contains(known, name) || strings.Contains(string(v), "@") && !budgetPattern.MatchString(budget) {
+			return fmt.Errorf("%q: want %s, or one of them with a budget, as in ordered@16k", v, strings.Join(known, ", "))
+		}
+		if slices.Contains(e.Variants[:i], v) {
+			return fmt.Errorf("%s stands there twice", v)
+		}
+	}
+	return nil
 }

@@ -44,9 +44,18 @@ func Sizes(name string, in Input, c tokens.Counter) (SizeRow, error) {
 			row.FullLines = strings.Count(p.Text, "\n")
 		}
 	}
+	var err error
+	if row.Files, row.FileLines, err = Files(in); err != nil {
+		return row, fmt.Errorf("size of %s: %w", name, err)
+	}
+	return row, nil
+}
+
+// Files counts the source files that a prompt has functions of, and their lines.
+func Files(in Input) (files, lines int, err error) {
 	m, err := collect(in)
 	if err != nil {
-		return row, err
+		return 0, 0, err
 	}
 	seen := map[string]bool{}
 	for _, it := range m.union() {
@@ -56,12 +65,12 @@ func Sizes(name string, in Input, c tokens.Counter) (SizeRow, error) {
 		seen[it.path] = true
 		n, err := countLines(it.path)
 		if err != nil {
-			return row, fmt.Errorf("size of %s: %w", name, err)
+			return 0, 0, err
 		}
-		row.Files++
-		row.FileLines += n
+		files++
+		lines += n
 	}
-	return row, nil
+	return files, lines, nil
 }
 
 func countLines(file string) (int, error) {

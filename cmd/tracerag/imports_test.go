@@ -52,13 +52,15 @@ var layers = map[string][]string{
 	"viewer":             {"calltree", "prompt", "source", "trace"},
 	"viewer/browsertest": {},
 
-	"eval":        {},
-	"eval/report": {"eval"},
+	"eval":         {},
+	"eval/report":  {"eval"},
+	"eval/results": {"eval"},
+	"eval/ask":     {},
 
 	"mcp": {"calltree", "prompt", "prompt/tokens", "relevance", "source", "trace"},
 
 	"cmd/tracerag": {"rank", "relevance", "trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export", "trace/symbol",
-		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "viewer"},
+		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "viewer", "eval", "eval/ask", "eval/report", "eval/results"},
 }
 
 // only lists packages of others that a few of ours alone may import.
