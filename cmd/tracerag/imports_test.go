@@ -52,6 +52,8 @@ var layers = map[string][]string{
 	"viewer":             {"calltree", "prompt", "source", "trace"},
 	"viewer/browsertest": {},
 
+	"fixtures/experiments": {},
+
 	"eval":         {},
 	"eval/report":  {"eval"},
 	"eval/results": {"eval"},
