@@ -64,6 +64,9 @@ func (s *server) compare(_ context.Context, in compareArgs) (answer[compareFacts
 	if a.Trace.Program.BuildID != b.Trace.Program.BuildID {
 		head += "the runs are of different builds\n"
 	}
+	if !a.Trace.SamePackages(b.Trace) {
+		head += "of the runs different packages were recorded: not all that one lacks was not called\n"
+	}
 	head = s.clip(limit/2, head)
 	total := d.Common + d.Changed + d.Moved + d.Added + d.Removed
 	text := s.fit(limit-s.count.Count(head), total, func(n int) string {

@@ -212,8 +212,11 @@ func newFake() *fake {
 		}},
 	}})
 	md.Exit = trace.Exit{Code: 1}
+	own := makeTrace("./app --md doc.md", call{"main.main", nil})
+	own.Include = []string{"main"}
 	f := &fake{}
 	for _, t := range []fakeTrace{
+		{id: "0e0e0e0e", command: "./app --md doc.md", trace: own},
 		{id: "b1b1b1b1", command: "./big", trace: bigTrace(bigNodes)},
 		{id: "c5c5c5c5", command: "./app --csv data.csv --token=" + secret, trace: csv},
 		{id: "ad3ad3ad", command: "./app --md doc.md", trace: md},

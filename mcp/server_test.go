@@ -57,6 +57,7 @@ func TestTools(t *testing.T) {
 		{"prompt", "prompt", args{"trace": "c5c5c5c5", "question": "which function draws the top border?", "max_tokens": 1000}},
 		{"compare", "compare", args{"a": "c5c5c5c5", "b": "ad3ad3ad"}},
 		{"compare_equal", "compare", args{"a": "ad3ad3ad", "b": "ad3ad3ad"}},
+		{"compare_packages", "compare", args{"a": "0e0e0e0e", "b": "ad3ad3ad"}},
 		{"compare_focus", "compare", args{"a": "c5c5c5c5", "b": "ad3ad3ad", "focus": "csvview.Render"}},
 		{"values", "values", args{"trace": "c5c5c5c5"}},
 		{"record", "record", args{"command": []string{"./app", "--csv", "x y"}, "dir": "sub", "timeout_seconds": 5}},
@@ -365,7 +366,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Resources) != 3 || list.Resources[0].URI != "tracerag://trace/ad3ad3ad/tree" {
+	if len(list.Resources) != 4 || list.Resources[0].URI != "tracerag://trace/ad3ad3ad/tree" {
 		t.Errorf("the resources are %+v", list.Resources)
 	}
 	for _, r := range list.Resources {

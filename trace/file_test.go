@@ -63,7 +63,7 @@ func sampleTrace() *trace.Trace {
 		{Node: 1},
 		{Node: in, Returned: true, Args: []trace.Value{{Name: "s", Type: "string", Text: `"<a> & \n..."`, Cut: true}},
 			Results: []trace.Value{{Name: "n", Type: "int", Text: "-3"}, {Type: "error", Text: `*errors.errorString(&{s: "日本"})`}}},
-		{Node: in, Args: []trace.Value{{Name: "s", Type: "string", Unread: "optimised away"}}},
+		{Node: in, Args: []trace.Value{{Name: "s", Type: "string", Unread: "not readable"}}},
 	}
 	return b.Finish()
 }

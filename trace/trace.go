@@ -30,6 +30,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tracerag/trace/symbol"
@@ -223,6 +224,12 @@ type Loss struct {
 	Function string   `json:"function,omitempty"` // linker name, when it concerns one
 	Count    int64    `json:"count,omitempty"`
 	Detail   string   `json:"detail,omitempty"`
+}
+
+// SamePackages reports whether the same packages were chosen to be recorded in both
+// runs. Otherwise one may lack calls of the other that were made in both.
+func (t *Trace) SamePackages(o *Trace) bool {
+	return slices.Equal(t.Include, o.Include) && slices.Equal(t.Exclude, o.Exclude)
 }
 
 // Calls returns the sum of all nodes' calls.

@@ -31,7 +31,7 @@ type Value struct {
 	Type   string `json:"type,omitempty"`   // as in Go, by package names: "*http.Request"
 	Text   string `json:"text,omitempty"`   // `"left"`, `&{Name: "Ann", Age: 61}`; "" if Unread says why
 	Cut    bool   `json:"cut,omitempty"`    // Text is not the whole value
-	Unread string `json:"unread,omitempty"` // why there is no Text: "optimised away"
+	Unread string `json:"unread,omitempty"` // why there is no Text: "not readable"
 }
 
 // maxValueText bounds each string of a value in a file: a reader need not trust

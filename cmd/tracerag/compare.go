@@ -152,9 +152,11 @@ func (a *app) diffView(views []*view, o *compareFlags) calltree.View {
 	return calltree.View{Counts: true, Positions: true, Color: a.color(), Depth: o.depth, MaxNodes: o.nodes, File: views[1].file}
 }
 
+const otherPackages = "of the runs different packages were recorded (--include, --exclude): not all that one lacks was not called"
+
 func (a *app) notePackages(views []*view) {
-	if ta, tb := views[0].trace, views[1].trace; !slices.Equal(ta.Include, tb.Include) || !slices.Equal(ta.Exclude, tb.Exclude) {
-		a.note("of the runs different packages were recorded (--include, --exclude): not all that one lacks was not called")
+	if !views[0].trace.SamePackages(views[1].trace) {
+		a.note("%s", otherPackages)
 	}
 }
 

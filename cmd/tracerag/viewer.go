@@ -116,6 +116,9 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 		if v.pruned > 0 {
 			notes = append(notes, fmt.Sprintf("%s left out, which %s did, too (--baseline=none shows them)", plural(v.pruned, "node", "nodes"), v.base))
 		}
+		if !v.trace.SamePackages(views[0].trace) {
+			notes = append(notes, otherPackages)
+		}
 		c.Runs = append(c.Runs, viewer.Run{ID: v.entry.ID, Title: title(v.trace), Trace: v.trace, Tree: v.tree, Notes: notes, Source: a.maskedSource(v)})
 		if model != nil {
 			model.about = append(model.about, v.entry)

@@ -67,7 +67,7 @@ func example() *trace.Trace {
 				{Name: "emoji", Type: "bool", Text: "true"},
 			},
 			Results: []trace.Value{{Type: "error", Text: "nil"}}},
-		{Node: workNode, Args: []trace.Value{{Name: "p", Type: "*main.pool", Text: "nil"}, {Name: "emoji", Type: "bool", Unread: "optimised away"}}},
+		{Node: workNode, Args: []trace.Value{{Name: "p", Type: "*main.pool", Text: "nil"}, {Name: "emoji", Type: "bool", Unread: "not readable"}}},
 	}
 	return b.Finish()
 }

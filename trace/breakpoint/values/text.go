@@ -2,8 +2,10 @@ package values
 
 import (
 	"debug/dwarf"
+	"encoding/binary"
 	"fmt"
 	"go/constant"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -49,7 +51,7 @@ func (m *moment) text(typ godwarf.Type, data []byte) (text string, cut bool, unr
 		return "", false, "not readable"
 	}
 	for depth := MaxDepth; ; depth-- {
-		w := writer{mem: m.mem, mask: m.r.Mask, depth: depth}
+		w := writer{mem: overlay{m.mem, data}, mask: m.r.Mask, depth: depth}
 		if depth == 1 {
 			w.room = MaxText // what does not even fit so is cut where the room ends
 		}
@@ -131,9 +133,7 @@ func (w *writer) value(v *proc.Variable, level int) {
 	case reflect.Float32, reflect.Float64:
 		w.float(v)
 	case reflect.Complex64, reflect.Complex128:
-		re, _ := constant.Float64Val(constant.Real(v.Value))
-		im, _ := constant.Float64Val(constant.Imag(v.Value))
-		w.b.WriteString(strconv.FormatComplex(complex(re, im), 'g', -1, 128))
+		w.complex(v)
 	case reflect.Uintptr:
 		// A small one is a file descriptor or the like, a large one an address.
 		if n, ok := constant.Uint64Val(v.Value); ok && n < 4096 {
@@ -246,6 +246,22 @@ func (w *writer) float(v *proc.Variable) {
 		f, _ := constant.Float64Val(v.Value)
 		w.b.WriteString(strconv.FormatFloat(f, 'g', -1, bits))
 	}
+}
+
+// complex reads the number anew: delve has no NaN and no infinity in one.
+func (w *writer) complex(v *proc.Variable) {
+	data := make([]byte, v.RealType.Size())
+	if n, err := w.mem.ReadMemory(data, v.Addr); err != nil || n != len(data) {
+		w.dots()
+		return
+	}
+	var c complex128
+	if len(data) == 8 {
+		c = complex(float64(math.Float32frombits(binary.LittleEndian.Uint32(data))), float64(math.Float32frombits(binary.LittleEndian.Uint32(data[4:]))))
+	} else {
+		c = complex(math.Float64frombits(binary.LittleEndian.Uint64(data)), math.Float64frombits(binary.LittleEndian.Uint64(data[8:])))
+	}
+	w.b.WriteString(strconv.FormatComplex(c, 'g', -1, 8*len(data)))
 }
 
 func (w *writer) pointer(v *proc.Variable, level int) {
