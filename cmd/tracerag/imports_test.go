@@ -54,7 +54,7 @@ var layers = map[string][]string{
 
 	"fixtures/experiments": {},
 
-	"eval":         {},
+	"eval":         {"prompt", "trace/symbol"},
 	"eval/report":  {"eval"},
 	"eval/results": {"eval"},
 	"eval/ask":     {},
