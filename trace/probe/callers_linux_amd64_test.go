@@ -24,6 +24,7 @@ func TestCallers(t *testing.T) {
 		how  recordtest.Job
 	}{
 		{name: "callbacks", how: recordtest.Job{Args: []string{path(t, callbacks)}}},
+		{name: "deep", how: recordtest.Job{Args: []string{path(t, deep), "1500"}}},
 		{name: "tablecat csv", how: recordtest.Job{Args: []string{fixtures.Build(t, "tablecat"), "--csv", filepath.Join(tablecat, "data.csv")}}},
 		{name: "tablecat md", how: recordtest.Job{Args: []string{fixtures.Build(t, "tablecat"), "--md", filepath.Join(tablecat, "doc.md")}}},
 		{name: "counters", how: recordtest.Job{Args: []string{fixtures.Build(t, "counters")}}},
@@ -51,7 +52,10 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-var callbacks = built("./testdata/callbacks")
+var (
+	callbacks = built("./testdata/callbacks")
+	deep      = built("./testdata/deep")
+)
 
 // holdCallers records twice, and compares.
 func holdCallers(t *testing.T, how recordtest.Run) {

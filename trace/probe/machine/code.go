@@ -33,6 +33,7 @@ type Code struct {
 	Leaf  uint32 // offset of the entry for functions that call nothing and have no blocks
 	Block uint32 // offset of the entry for blocks of inlined bodies, where RBP is that of their function
 	Bare  uint32 // offset of the entry for blocks in functions without a frame
+	Way   uint32 // offset of the entry for waypoints
 }
 
 // A hole is a number in the recorder's code that stands for one that is known
@@ -49,6 +50,7 @@ const (
 	blockMark = holes64 + 8
 	leafMark  = holes64 + 10
 	bareMark  = holes64 + 14
+	wayMark   = holes64 + 15
 
 	entryAlign = 64 // PCALIGN behind the marks
 )
@@ -86,7 +88,7 @@ func Assemble(r Runtime, l Layout) (Code, error) {
 	for _, e := range []struct {
 		mark uint64
 		to   *uint32
-	}{{blockMark, &c.Block}, {leafMark, &c.Leaf}, {bareMark, &c.Bare}} {
+	}{{blockMark, &c.Block}, {leafMark, &c.Leaf}, {bareMark, &c.Bare}, {wayMark, &c.Way}} {
 		at := bytes.Index(c.Bytes, le.AppendUint64(nil, e.mark))
 		if at < 0 {
 			return Code{}, fmt.Errorf("the recorder's code is damaged: it has no entry %#x", e.mark)

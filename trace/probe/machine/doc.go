@@ -39,6 +39,15 @@
 // frame pointers passes over. One of the last two tests alone is not enough:
 // a later call can have the same return address in the same place.
 //
+// Between a call and its caller may be any number of frames of functions without a
+// hook, and each call walks past them. Where a recursion makes thousands of them and
+// makes a call at each level, that would be millions of steps. Nothing that was seen
+// before can be relied on instead: whoever made these frames may have returned and
+// made others, which look the same from below, and nothing told of it. So functions
+// by which such a recursion goes are waypoints. They are not recorded, but once
+// a walk in a goroutine was long they push entries of their own, from which on upwards
+// nothing can have changed as long as they have not returned.
+//
 // # Counting
 //
 // Every P has its own counters. The recorder's code is no place at which a

@@ -19,9 +19,40 @@ var fakeRuntime = Runtime{State: 72, GoID: 64, GoPC: 40, M: 56, P: 24, ID: 12}
 
 const (
 	stackHi  = 8 // of stack.hi in g, in every release
-	textAt   = 0x7f00_1234_5000
 	wordsOfG = 16
 )
+
+// text is in the place of the program's code, of which the recorder looks at the
+// calls of waypoints only. It begins at textAt.
+var (
+	text = func() []byte {
+		b, err := unix.Mmap(-1, 0, 64<<10, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		if err != nil {
+			panic(err)
+		}
+		return b
+	}()
+	textAt = addressOf(text)
+)
+
+// directCall writes a call of the function at an address that returns to ret.
+func directCall(ret, callee uint64) {
+	at := text[ret-textAt-5:]
+	at[0] = 0xe8
+	le.PutUint32(at[1:], uint32(callee-ret))
+}
+
+// wayAt is where the waypoint with this number begins.
+func wayAt(fn int) uint64 { return textAt + 0xa000 + uint64(fn)*256 }
+
+// deepen has the recorder think that a goroutine had a long walk, if it knows the
+// goroutine at all.
+func (tg *target) deepen(g *goroutine) {
+	const deep = 72 // in a goroutine's state
+	if state := le.Uint64(g.g[fakeRuntime.State:]); state != 0 {
+		tg.mem[state-tg.layout.Base+deep] = 1
+	}
+}
 
 // target is what the recorder's code works on: its memory, and itself.
 type target struct {
@@ -31,6 +62,7 @@ type target struct {
 	leaf   uintptr
 	block  uintptr
 	bare   uintptr
+	way    uintptr
 }
 
 // small is a layout that is quickly made.
@@ -54,7 +86,7 @@ func newTarget(t testing.TB, l Layout) *target {
 		t.Skip("memory cannot be made executable here:", err)
 	}
 	at := uintptr(addressOf(code))
-	return &target{layout: l, mem: mem, enter: at + uintptr(c.Enter), leaf: at + uintptr(c.Leaf), block: at + uintptr(c.Block), bare: at + uintptr(c.Bare)}
+	return &target{layout: l, mem: mem, enter: at + uintptr(c.Enter), leaf: at + uintptr(c.Leaf), block: at + uintptr(c.Block), bare: at + uintptr(c.Bare), way: at + uintptr(c.Way)}
 }
 
 // tree reads what was recorded.
@@ -158,6 +190,12 @@ func (tg *target) blockIn(t testing.TB, th *thread, g *goroutine, k uint32, fram
 		entry = tg.block
 	}
 	tg.call(t, entry, th, g, g.sp-24, k)
+}
+
+// wayFrom does what the stub of a waypoint does.
+func (tg *target) wayFrom(t testing.TB, th *thread, g *goroutine, fn int) {
+	t.Helper()
+	tg.call(t, tg.way, th, g, g.sp, uint32(wayAt(fn)))
 }
 
 // stackNeed is what the recorder's stub is promised, see package patch.

@@ -17,6 +17,7 @@ const (
 	statesOff  = 32
 	fullOff    = 40
 	orderOff   = 48 // the next number in the order of first calls
+	walkedOff  = 56
 
 	overflowOff = 64 // a slot that stands for all nodes that had no room
 	headerSize  = 4096
@@ -163,6 +164,7 @@ type Tree struct {
 	Full    uint64 // such contexts
 	States  uint64 // goroutine states in use
 	Arena   uint64 // bytes of the arena in use
+	Walked  uint64 // frames that were passed, from calls to their callers, in walks of many
 }
 
 // Read reads the tree from the shared memory of a target whose text begins at
@@ -181,7 +183,8 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 	}
 	t := &Tree{
 		Nodes: make([]Node, n), Dropped: le.Uint64(h[droppedOff:]), Full: le.Uint64(h[fullOff:]), States: le.Uint64(h[statesOff:]),
-		Arena: le.Uint64(h[nextOff:]) - l.Base - l.arenaOff(),
+		Walked: le.Uint64(h[walkedOff:]),
+		Arena:  le.Uint64(h[nextOff:]) - l.Base - l.arenaOff(),
 	}
 	b, orders := make([]byte, cells*nodeSize), make([]byte, cells*orderSize)
 	if _, err := mem.ReadAt(b, int64(l.nodesOff())); err != nil {

@@ -45,6 +45,7 @@ type function struct {
 	framed bool   // saves and sets BP
 	size   uint64 // of the frame
 	calls  bool   // others
+	way    bool   // a waypoint
 }
 
 var program = [...]function{
@@ -55,17 +56,18 @@ var program = [...]function{
 	{hooked: true, framed: true, size: 120, calls: true},
 	{hooked: true},
 	{hooked: true},
-	{framed: true, size: 16, calls: true},
+	{framed: true, size: 16, calls: true, way: true},
 	{framed: true, size: 24, calls: true},
-	{framed: true, size: 64, calls: true},
+	{framed: true, size: 64, calls: true, way: true},
 	{size: 8, calls: true}, // assembly that does not care for BP
 }
 
 const (
 	stackSize = 32 << 10
 	mostDeep  = 150
-	goexit    = textAt + 0xfff0
 )
+
+var goexit = textAt + 0xfff0
 
 // newSimulation has three goroutines and Ps of all kinds.
 func newSimulation(t testing.TB, l Layout) *simulation {
@@ -134,8 +136,10 @@ func (s *simulation) step(op, arg byte) {
 		switch {
 		case arg < 128:
 			s.cur = s.gs[int(arg)%len(s.gs)]
-		case arg < 224:
+		case arg < 176:
 			s.th.on(s.ps[int(arg)%len(s.ps)])
+		case arg < 224:
+			s.tg.deepen(g.goroutine)
 		default:
 			s.begin(g, arg)
 		}
@@ -188,12 +192,15 @@ func (s *simulation) call(fn int, site uint64) {
 	if len(g.frames) >= mostDeep {
 		return
 	}
-	ret := uint64(goexit)
+	ret := goexit
 	if caller := g.top(); caller < 0 {
 		// A goroutine ends when its function returns.
 		s.begin(g, byte(site)+byte(fn))
 	} else {
 		ret = textAt + 0x1000 + uint64(caller)*256 + uint64(fn)*4 + site
+		if program[fn].way && site == 0 { // else the call is indirect
+			directCall(ret, wayAt(fn))
+		}
 	}
 	g.sp -= 8
 	g.store(g.sp, ret)
@@ -216,6 +223,9 @@ func (s *simulation) enter(fn int, ret uint64) {
 		parent, site, via := s.caller(ret)
 		f.target = s.count(Node{Parent: parent, Hook: uint32(fn) + 1, Site: site, Via: via})
 		s.tg.enterFrom(s.t, s.th, g.goroutine, uint32(fn)+1)
+	}
+	if program[fn].way {
+		s.tg.wayFrom(s.t, s.th, g.goroutine, fn)
 	}
 	g.frames = append(g.frames, f)
 	g.push(fn)

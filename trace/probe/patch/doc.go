@@ -32,6 +32,7 @@
 //	Check, Frame, Leaf  mov r13d, ID; call Enter; displaced code; jmp back
 //	CallSites           mov r13d, ID; call Enter; jmp function
 //	Go                  mov r13d, ID|Inside; call Go; jmp runtime.newproc
+//	waypoints           mov r13d, function; call Way; displaced code; jmp back
 //	Block               push r12; push r13; push r15; mov r13d, N; call Block or Bare;
 //	                    pop r15; pop r13; pop r12; displaced code; jmp back
 //
@@ -64,6 +65,11 @@
 // shfmt, yq), 95 to 99.8 % of the calls of source functions were seen and 0 to
 // 0.4 % too many. Those that were missed had mostly been optimised away with
 // everything in them, as all calls of a function that does nothing are.
+//
+// # Waypoints
+//
+// Functions that are not recorded have no hook, but for some that call themselves,
+// perhaps by way of others ([Plan.Waypoints]): see waypoints.go.
 //
 // # Lines
 //

@@ -17,6 +17,9 @@ type Entries struct {
 	// Leaf is that of a Leaf whose function has no Block: such a function calls
 	// nothing, so no caller need ever be looked for there. 0: Enter.
 	Leaf uint64
+	// Way is that of Plan.Waypoints, with the low half of the function's address in
+	// R13D. 0: they are left alone.
+	Way uint64
 	// Marks is where the bytes of the marks begin.
 	Marks uint64
 }
@@ -65,7 +68,7 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 		}
 		em.hosting[host] = true
 	}
-	em.out = make([]byte, 0, 64*(len(p.Hooks)+len(p.Marks)))
+	em.out = make([]byte, 0, 64*(len(p.Hooks)+len(p.Marks)+len(p.Waypoints)))
 	// The stubs that others lead to come first.
 	for i := range p.Hooks {
 		if h := &p.Hooks[i]; h.Kind == CallSites {
@@ -81,6 +84,11 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 	for i := range p.Marks {
 		em.mark(i, &p.Marks[i], e.Marks)
 	}
+	if e.Way != 0 {
+		for i := range p.Waypoints {
+			em.waypoint(&p.Waypoints[i], e.Way)
+		}
+	}
 	for i := range p.Hooks {
 		switch h := &p.Hooks[i]; h.Kind {
 		case CallSites:
@@ -90,11 +98,7 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 		case Go:
 			em.redirect(h.At+slide, h.code[0], h.callee+slide, em.at[i])
 		default:
-			old := h.code
-			for len(old) < jumpSize {
-				old = append(old[:len(old):len(old)], int3)
-			}
-			em.patch(h.At+slide, old[:jumpSize], 0xe9, em.at[i])
+			em.jump(h, em.at[i])
 		}
 	}
 	if em.err != nil {
@@ -138,9 +142,7 @@ const stubAlign = 16
 
 // stub writes the stub of hook i.
 func (em *emitter) stub(i int, h *Hook, e Entries) {
-	for len(em.out)%stubAlign != 0 {
-		em.bytes(int3)
-	}
+	em.align()
 	em.at[i] = em.here()
 	id := uint32(i + 1)
 	if id >= Inside && em.err == nil {
@@ -149,20 +151,14 @@ func (em *emitter) stub(i int, h *Hook, e Entries) {
 	if uint64(len(em.out)) > math.MaxInt32 && em.err == nil {
 		em.err = fmt.Errorf("the stubs of %d hooks are too long", id)
 	}
-	call := func(id uint32, entry uint64) {
-		em.bytes(0x41, 0xbd) // mov r13d, id
-		em.out = le.AppendUint32(em.out, id)
-		em.bytes(0xe8)
-		em.rel32(entry)
-	}
 	switch h.Kind {
 	case CallSites:
-		call(id, e.Enter)
+		em.call(id, e.Enter)
 		em.bytes(0xe9)
 		em.rel32(h.callee + em.slide)
 		return
 	case Go:
-		call(id|Inside, e.Go)
+		em.call(id|Inside, e.Go)
 		em.bytes(0xe9)
 		em.rel32(h.callee + em.slide)
 		return
@@ -172,16 +168,45 @@ func (em *emitter) stub(i int, h *Hook, e Entries) {
 		em.bytes(0x41, 0x54, 0x41, 0x55, 0x41, 0x57) // push r12, r13, r15
 		host := em.hosts[i]
 		if em.plan.Hooks[host].Kind == Leaf && e.Bare != 0 {
-			call(uint32(i)-uint32(host), e.Bare)
+			em.call(uint32(i)-uint32(host), e.Bare)
 		} else {
-			call(uint32(i)-uint32(host), e.Block)
+			em.call(uint32(i)-uint32(host), e.Block)
 		}
 		em.bytes(0x41, 0x5f, 0x41, 0x5d, 0x41, 0x5c) // pop r15, r13, r12
 	} else if h.Kind == Leaf && e.Leaf != 0 && !em.hosting[i] {
-		call(id, e.Leaf)
+		em.call(id, e.Leaf)
 	} else {
-		call(id, e.Enter)
+		em.call(id, e.Enter)
 	}
+	em.goOn(h)
+}
+
+// waypoint writes the stub of a waypoint and its patch.
+func (em *emitter) waypoint(h *Hook, way uint64) {
+	em.align()
+	stub := em.here()
+	em.displace(h.At, h.code, 0, h.before)
+	em.call(uint32(h.callee+em.slide), way)
+	em.goOn(h)
+	em.jump(h, stub)
+}
+
+func (em *emitter) align() {
+	for len(em.out)%stubAlign != 0 {
+		em.bytes(int3)
+	}
+}
+
+// call calls the recorder, with a number in R13D.
+func (em *emitter) call(r13 uint32, entry uint64) {
+	em.bytes(0x41, 0xbd) // mov r13d, n
+	em.out = le.AppendUint32(em.out, r13)
+	em.bytes(0xe8)
+	em.rel32(entry)
+}
+
+// goOn writes what a stub does after the recorder was called.
+func (em *emitter) goOn(h *Hook) {
 	falls := false
 	if h.ahead > 0 {
 		em.displace(h.At, h.code, h.ahead, len(h.code))
@@ -240,6 +265,15 @@ func (em *emitter) damaged(at uint64) {
 // redirect leads a call or jump to callee through a stub.
 func (em *emitter) redirect(addr uint64, op byte, callee, stub uint64) {
 	em.patch(addr, le.AppendUint32([]byte{op}, em.distance(addr+jumpSize, callee)), op, stub)
+}
+
+// jump has the displaced instructions give way to a jump to the stub.
+func (em *emitter) jump(h *Hook, stub uint64) {
+	old := h.code
+	for len(old) < jumpSize {
+		old = append(old[:len(old):len(old)], int3)
+	}
+	em.patch(h.At+em.slide, old[:jumpSize], 0xe9, stub)
 }
 
 func (em *emitter) patch(addr uint64, old []byte, op byte, stub uint64) {

@@ -14,7 +14,7 @@ import (
 //	the reasons: their number, and each with its length
 //	the hooks, the functions and the inlined calls without one: their number, and
 //	each as a few numbers; functions and addresses are differences from the last
-//	the marks, likewise
+//	the marks and the waypoints, likewise
 //	the SHA-256 of all that
 //
 // where numbers are varints, signed where they may be negative. A kilobyte holds
@@ -22,7 +22,7 @@ import (
 
 // encoding changes whenever plans made before must not be used any more: with
 // their form, and with what the planner does.
-const encoding = "tracerag plan 2\n"
+const encoding = "tracerag plan 3\n"
 
 // Encode writes the plan so that Decode reads it.
 func (p *Plan) Encode() []byte {
@@ -46,6 +46,12 @@ func (p *Plan) Encode() []byte {
 		e.number(e.reasons[m.Why])
 	}
 	e.marks(p.Marks)
+	e.fn = 0
+	e.number(uint64(len(p.Waypoints)))
+	for i := range p.Waypoints {
+		e.hook(&p.Waypoints[i])
+		e.address(p.Waypoints[i].callee)
+	}
 	sum := sha256.Sum256(e.out)
 	return append(e.out, sum[:]...)
 }
@@ -205,6 +211,17 @@ func (d *planDecoder) plan() (*Plan, error) {
 		p.Missed[i] = Missed{d.function(), int(d.number()), reason()}
 	}
 	p.Marks = d.marks()
+	d.fn = 0
+	if n := d.count(5); n > 0 {
+		p.Waypoints = make([]Hook, n)
+	}
+	for i := range p.Waypoints {
+		h := &p.Waypoints[i]
+		d.hook(h)
+		if h.callee = d.address(); h.Kind != Check && h.Kind != Frame {
+			d.fail()
+		}
+	}
 	if len(d.in) > 0 {
 		d.fail()
 	}

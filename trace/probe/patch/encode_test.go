@@ -27,6 +27,10 @@ func somePlan() *Plan {
 			{Func: 3, Block: 0x401090, At: 0x401094, form: markCall, code: []byte{0xe8, 0, 1, 0, 0}},
 			{Func: 4, Block: 0x401100, At: 0x4010a0, form: markTaken, code: []byte{0x0f, 0x84, 0x5a, 0, 0, 0}},
 		},
+		Waypoints: []Hook{
+			{Kind: Check, Func: 1, At: 0x400804, code: []byte{0x76, 0x19, 0x55, 0x48, 0x89, 0xe5}, before: 2, callee: 0x400800},
+			{Kind: Frame, Func: 20, At: 0x500000, code: []byte{0x55, 0x48, 0x89, 0xe5, 0x90}, callee: 0x500000},
+		},
 	}
 }
 
@@ -80,8 +84,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		stubs, patches, err := p.Emit(0x10000000, 0, Entries{Enter: 0x10000000, Go: 0x10000100, Block: 0x10000200, Leaf: 0x10000300, Marks: 0x10000400})
-		if err == nil && len(p.Hooks)+len(p.Marks) > 0 && (len(stubs) == 0 || len(patches) == 0) {
+		stubs, patches, err := p.Emit(0x10000000, 0, Entries{Enter: 0x10000000, Go: 0x10000100, Block: 0x10000200, Leaf: 0x10000300, Way: 0x10000380, Marks: 0x10000400})
+		if err == nil && len(p.Hooks)+len(p.Marks)+len(p.Waypoints) > 0 && (len(stubs) == 0 || len(patches) == 0) {
 			t.Error("hooks without stubs or patches")
 		}
 		again, err := Decode(p.Encode())

@@ -157,10 +157,14 @@ func (m *maker) plan() *Plan {
 			byFunc[fns[i]] = w
 		}
 	}
+	waypoints := m.waypoints()
+	for i := range waypoints {
+		change(&waypoints[i])
+	}
 	changed.sort()
 	m.callSites(want, changed.overlaps)
 
-	p := &Plan{Hooks: make([]Hook, 0, n)}
+	p := &Plan{Hooks: make([]Hook, 0, n), Waypoints: waypoints}
 	for i := range results {
 		r := &results[i]
 		if w := byFunc[fns[i]]; w != nil {

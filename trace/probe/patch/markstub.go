@@ -23,9 +23,7 @@ package patch
 
 // mark writes the stub of mark i and its patch.
 func (em *emitter) mark(i int, m *Mark, bytes uint64) {
-	for len(em.out)%stubAlign != 0 {
-		em.bytes(int3)
-	}
+	em.align()
 	stub := em.here()
 	at := m.At + em.slide
 	to := uint64(0)

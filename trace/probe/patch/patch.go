@@ -67,7 +67,7 @@ type Hook struct {
 	code   []byte // the displaced instructions; of CallSites the first byte of the code at each site, of Go that at At
 	before int    // bytes of the displaced instructions that run before the recorder is called
 	ahead  int    // offset of the displaced instruction that runs before the others, 0: none
-	callee uint64 // of CallSites and Go: entry of the function that is called
+	callee uint64 // of CallSites and Go: entry of the function that is called; of a waypoint: its own
 }
 
 // Unhooked is a function of a recorded package without a hook.
@@ -89,6 +89,9 @@ type Plan struct {
 	Unhooked []Unhooked // by Func
 	Missed   []Missed   // by Func and Call
 	Marks    []Mark     // by At within a function; the first is that of faults
+	// Waypoints are functions that are not recorded, hooked so that walks past
+	// many frames of them are short. Their kinds are Check and Frame.
+	Waypoints []Hook // by Func
 }
 
 // Options say what to hook.

@@ -21,7 +21,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 	text := c.Bytes(first, last-first)
 	plain := stretches{{first + slide, text}}
 	base := first + slide - 0x1000_0000
-	e := Entries{Enter: base - 0x1000, Go: base - 0xf00, Block: base - 0x800, Bare: base - 0x700, Marks: base - 0x100000}
+	e := Entries{Enter: base - 0x1000, Go: base - 0xf00, Block: base - 0x800, Bare: base - 0x700, Way: base - 0x600, Marks: base - 0x100000}
 	stubs, patches, err := p.Emit(base, slide, e)
 	if err != nil {
 		t.Fatal(err)
@@ -76,6 +76,13 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 	for i := range p.Marks {
 		of(p.Marks[i].Func)
 	}
+	for i := range p.Waypoints {
+		if h := of(p.Waypoints[i].Func); h.entry != 0 {
+			t.Errorf("%s is recorded, and a waypoint", f.Funcs[p.Waypoints[i].Func].Name)
+		} else {
+			h.entry = wayNote
+		}
+	}
 	noReturn := map[uint64]bool{}
 	for i := range f.Funcs {
 		if n := f.Funcs[i].Name; strings.HasPrefix(n, "runtime.panic") || strings.HasPrefix(n, "runtime.gopanic") || strings.HasPrefix(n, "runtime.goPanic") {
@@ -105,7 +112,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 	if bad.Load() > 0 {
 		t.Errorf("%d of %d changed functions are not the same", bad.Load(), len(byFunc))
 	}
-	t.Logf("%d hooks and %d marks in %d functions", len(p.Hooks), len(p.Marks), len(byFunc))
+	t.Logf("%d hooks, %d marks and %d waypoints in %d functions", len(p.Hooks), len(p.Marks), len(p.Waypoints), len(byFunc))
 }
 
 func TestProgram(t *testing.T) {

@@ -223,6 +223,9 @@ func (j *judge) inside64(addr uint64) bool { return addr >= j.entry && addr < j.
 // block is the bit that the judge adds to the number of a block.
 const block = 1 << 31
 
+// wayNote is what the judge has for the number of a waypoint, which is its address.
+const wayNote = Inside - 1
+
 // recorder recognises the call of the recorder at a stub's address: its length
 // and the number that is in R13D, or 0.
 func (j *judge) recorder(addr uint64) (n int, id uint32, err error) {
@@ -239,6 +242,12 @@ func (j *judge) recorder(addr uint64) (n int, id uint32, err error) {
 	to := addr + uint64(n) + 11 + uint64(int64(int32(le.Uint32(p[7:]))))
 	n += 11
 	want := j.entries.Enter
+	if to == j.entries.Way && !saved {
+		if id != uint32(j.entry) {
+			return 0, 0, fmt.Errorf("the stub of the waypoint at %#x says that it is at %#x", j.entry, id)
+		}
+		return n, wayNote, nil
+	}
 	if saved {
 		id |= block
 		want = j.entries.Block

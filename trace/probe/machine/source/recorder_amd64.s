@@ -47,6 +47,7 @@
 #define LEAFMARK  $0x7e5700007e57000a // functions that call nothing
 #define BLOCKMARK $0x7e5700007e570008 // blocks where BP is the host's
 #define BAREMARK  $0x7e5700007e57000e // blocks in hosts without a frame
+#define WAYMARK   $0x7e5700007e57000f // waypoints
 #define ENDMARK   $0x7e5700007e570009
 
 // The header.
@@ -57,6 +58,7 @@
 #define H_STATES  32 // goroutine states made
 #define H_FULL    40 // nodes that were not made for want of room
 #define H_ORDER   48 // next number in the order of first calls
+#define H_WALKED  56 // frames passed in long walks
 
 // A slot of the table.
 #define SLOT      32
@@ -82,12 +84,22 @@
 #define T_BASE    48
 #define T_G       56 // the g whose state it is, for whoever takes the recorder away again
 #define T_FULL    64 // the shadow stack's end, once it could not grow
+#define T_DEEP    72 // 1 once a walk over frames was long: then there are waypoints
 #define T_HEADER  80
 #define T_SIZE    256 // at the beginning
 #define E_DEPTH   0 // of the place below the return address, where BP is saved, from stack.hi: negative
 #define E_NODE    4 // name
 #define E_RETURN  8
 #define ENTRY     16
+
+// A waypoint has two entries, whose depth is one less than its own: an odd number,
+// by which they are told from others and are never taken for a caller before that
+// is looked at. The upper one has the name of the node that the waypoint is below,
+// and the waypoint's return address; the lower one has, in place of the name, the
+// site of calls that are made from there.
+#define WAYSITE   (E_NODE-ENTRY)
+#define LONGWALK  $128 // frames
+#define WAYBIT    $63  // of R13, while a waypoint's place is looked for
 
 // From SP, once the recorder has saved its registers:
 #define RETURN    32 // the return address of the hooked function
@@ -160,6 +172,21 @@
 	JNE  label;              \
 	CMPL DX, S_SITE(R15);    \
 	JNE  label
+
+// PLACE makes DX the place of the entry AX on the stack.
+#define PLACE \
+	MOVLQSX E_DEPTH(AX), DX; \
+	ADDQ G_HI(R14), DX;      \
+	INCQ DX;                 \
+	ANDQ $~7, DX
+
+// DROP takes the entry AX off, or the upper one of a waypoint's, and goes to label
+// if that was all.
+#define DROP(label) \
+	MOVL E_DEPTH(AX), DX; \
+	SUBQ $ENTRY, AX;      \
+	TESTB $1, DX;         \
+	JEQ  label
 
 // func recorder()
 //
@@ -236,19 +263,18 @@ gone:
 	JLE  gone
 above:
 	MOVQ AX, T_TOP(R12)
-	MOVLQSX E_DEPTH(AX), DX
-	ADDQ G_HI(R14), DX
+	PLACE
 	MOVQ 8(DX), DI
 	CMPQ DI, E_RETURN(AX)
 	JNE  moved              // its return address is not in its place any more
 	CMPQ BP, DX
-	JEQ  direct
+	JEQ  ahead
 
 	// Not the direct caller. Where the frame pointers lead past its frame that
 	// call has returned; where they lead to it, functions that are not hooked
 	// stand between, and the outermost of them tells the call site.
 	CMPQ AX, T_BASE(R12)
-	JE   direct
+	JE   ahead
 	PUSHBX
 	PUSHSI
 	// Where there was no room for more entries there are calls without one, any
@@ -257,7 +283,8 @@ above:
 	CMPQ BX, T_FULL(R12)
 	JEQ  lost
 	MOVQ BP, BX
-	XORL SI, SI
+	XORL SI, SI             // SI: the frame before
+	XORL DI, DI             // DI: frames
 frame:
 	CMPQ BX, DX
 	JE   reached
@@ -268,30 +295,72 @@ frame:
 	JLS  lost               // a chain that does not lead upwards is none
 	MOVQ BX, SI
 	MOVQ (BX), BX
+	INCL DI
 	JMP  frame
 reached:
+	CMPL DI, LONGWALK
+	JCC  long
+walked:
+	TESTQ SI, SI
+	JEQ  atonce
 	MOVQ 8(SI), DX
 	POPSI
 	POPBX
+through:
+	TESTB $1, E_DEPTH(AX)
+	JEQ  nowaypoint
+	MOVL WAYSITE(AX), DX    // what stands above the waypoint does not change while it is there
+nowaypoint:
+	TESTQ R13, R13
+	JMI  waypoint
 	ORL  $VIABIT, R13
 	JMP  sited
+long:
+	MOVQ $1, T_DEEP(R12)
+	MOVQ HEADER, R15
+	LOCK
+	ADDQ DI, H_WALKED(R15)
+	JMP  walked
 past:
 	CMPQ BX, G_HI(R14)
 	JHI  lost
+off:
+	DROP(one)
+	SUBQ $ENTRY, AX
+one:
+	MOVQ AX, T_TOP(R12)
+	CMPQ AX, T_BASE(R12)
+	JE   atonce
+	PLACE
+	MOVQ 8(DX), R15
+	CMPQ R15, E_RETURN(AX)
+	JNE  off
+	JMP  frame              // the walk goes on: what it has passed is below this one, too
+atonce:
 	POPSI
 	POPBX
-	SUBQ $ENTRY, AX
-	JMP  above
+ahead:
+	TESTB $1, E_DEPTH(AX)
+	JNE  through
+	TESTQ R13, R13
+	JPL  direct
+	CMPQ AX, T_BASE(R12)
+	JEQ  done               // calls below a root are not looked for in vain
+	MOVQ RETURN(SP), DX
+	JMP  waypoint
 lost:
 	// The chain left the stack, as in a callback from C: below this entry.
 	POPSI
 	POPBX
+	TESTQ R13, R13
+	JMI  done
 	MOVL UNKNOWN, DX
 	ORL  $VIABIT, R13
 	JMP  sited
 moved:
 	CMPQ AX, T_BASE(R12)    // the entry at the base stands for the root
-	JE   direct
+	JE   ahead
+	DROP(above)
 	SUBQ $ENTRY, AX
 	JMP  above
 
@@ -507,8 +576,15 @@ room:
 	POPR15
 	POPBX
 	POPSI
-	JMP  push
+	TESTQ R13, R13
+	JPL  push
+	POPR15
+	SUBQ R15, AX
+	MOVQ AX, T_TOP(R12)
+	JMP  search
 nogrow:
+	TESTQ R13, R13
+	JMI  noway
 	LOCK
 	INCQ H_DROPPED(R15)
 	MOVQ T_LIMIT(R12), DX
@@ -516,6 +592,12 @@ nogrow:
 	POPR15
 	POPBX
 	POPSI
+	JMP  done
+noway:
+	POPR15
+	POPBX
+	POPSI
+	POPR15
 	JMP  done
 
 	// The first call that we see of this g.
@@ -554,6 +636,7 @@ bind:
 	MOVQ AX, T_TOP(R12)
 	MOVL $-16, E_DEPTH(AX)
 	MOVQ $0, E_RETURN(AX)
+	MOVQ $0, T_DEEP(R12)
 	MOVQ G_GOPC(R14), DX
 	MOVL DX, DX
 	MOVL ROOTBIT, R13
@@ -779,6 +862,66 @@ counted1:
 	PUSHAX
 	LEAQ (BAREBP+8)(SP), AX
 	JMP  hostbelow
+
+	// Waypoints: functions that call themselves, perhaps by way of others, and that
+	// are not recorded. Of those any number of frames may be between a call and its
+	// caller, and every call would go past all of them. So once a goroutine had a
+	// long walk each waypoint gets an entry that remembers where a walk ended.
+	//
+	// In: as for functions, but R13 the low half of the waypoint's address. It need
+	// not get an entry, but whatever was in its place on the stack must lose its own.
+	MOVQ WAYMARK, AX
+	PCALIGN $64
+	MOVQ G_STATE(R14), R12
+	TESTQ R12, R12
+	JZ   noentry
+	CMPB T_DEEP(R12), $0
+	JEQ  noentry
+	MOVQ G_GOID(R14), R15
+	CMPQ R15, T_GOID(R12)
+	JNE  noentry            // what is on the shadow stack is another goroutine's
+	BTSQ WAYBIT, R13
+	PUSHAX
+	PUSHDX
+	PUSHDI
+	MOVQ T_TOP(R12), AX
+	JMP  search
+noentry:
+	RET
+
+	// AX is the entry that it is below, DX the site. Its return address is to tell
+	// that it is there, and so must be that of a direct call: an indirect one may call
+	// in its place a function that has no hook.
+waypoint:
+	MOVQ RETURN(SP), R15
+	TESTL $0xff8, R15
+	JEQ  done               // the instruction may begin on another page
+	CMPB -5(R15), $0xe8
+	JNE  done
+	MOVL -4(R15), DI
+	ADDL R15, DI
+	CMPL DI, R13
+	JNE  done
+	MOVL E_NODE(AX), DI
+	ADDQ $ENTRY, AX
+	LEAQ ENTRY(AX), R15
+	CMPQ R15, T_LIMIT(R12)
+	JCC  waygrow
+	MOVL DX, E_NODE(AX)
+	LEAQ (SAVEDBP-1)(SP), DX
+	SUBQ G_HI(R14), DX
+	MOVL DX, E_DEPTH(AX)
+	MOVL DX, E_DEPTH(R15)
+	MOVL DI, E_NODE(R15)
+	MOVQ RETURN(SP), DX
+	MOVQ DX, E_RETURN(R15)
+	MOVQ R15, T_TOP(R12)
+	JMP  done
+waygrow:
+	MOVQ T_LIMIT(R12), R15
+	SUBQ T_TOP(R12), R15
+	PUSHR15                 // how far the top is from the end, where grow leaves AX
+	JMP  grow
 	MOVQ ENDMARK, AX
 
 // func start() uintptr
