@@ -262,7 +262,10 @@ func lossText(l trace.Loss) string {
 	case trace.LossSampled:
 		s = plural(int(l.Count), "sample", "samples") + " only"
 	}
-	if l.Detail != "" {
+	switch {
+	case l.Kind == trace.LossOther && l.Count == 0:
+		return l.Detail
+	case l.Detail != "":
 		s += ": " + l.Detail
 	}
 	return s

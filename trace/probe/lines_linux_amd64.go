@@ -21,16 +21,12 @@ type marks struct {
 	at   inject.Range
 }
 
-// shareMarks maps memory for n marks.
-func (r *running) shareMarks(n int) error {
-	if n == 0 {
-		return nil
-	}
-	size := (uint64(n) + 4095) &^ 4095
-	base, err := r.proc.Free(r.text, size, reach)
-	if err != nil {
-		return err
-	}
+// marksSize is how much memory n marks take.
+func marksSize(n int) uint64 { return (uint64(n) + 4095) &^ 4095 }
+
+// shareMarks maps memory for n marks at an address.
+func (r *running) shareMarks(n int, base uint64) error {
+	size := marksSize(n)
 	mem, file, err := r.proc.Share(size, base)
 	if err != nil {
 		return err

@@ -12,6 +12,9 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/trace"
+	"tracerag/trace/probe/inject"
+	"tracerag/trace/probe/machine"
+	"tracerag/trace/probe/patch"
 	"tracerag/trace/recordtest"
 	"tracerag/trace/target"
 )
@@ -237,4 +240,43 @@ func covered(t *testing.T, file, program string, args []string) map[string]map[i
 		t.Fatal(err)
 	}
 	return statements(t, file, string(blocks))
+}
+
+// TestNoRoomForMarks has more marks than fit near a program's code. There is room for
+// the code all the same, and the trace says that no lines are known.
+func TestNoRoomForMarks(t *testing.T) {
+	tgt, err := target.Find([]string{fixtures.Build(t, "lines")}, t.TempDir(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const code = 1 << 16
+	for _, marks := range []int{0, 5000, 1 << 31} {
+		l := &Live{t: tgt, tr: tgt.NewTrace("probe"), r: &running{text: tgt.Binary.TextStart}, p: &prepared{plan: &patch.Plan{}}}
+		l.r.proc, err = inject.Start(tgt.Path, tgt.Args, inject.Attr{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.r.close()
+		defer l.r.proc.Abandon()
+		base, err := l.r.reserve(code, marks)
+		if err != nil {
+			t.Fatalf("%d marks: %v", marks, err)
+		}
+		if err := l.r.proc.MapCode(base, code); err != nil {
+			t.Errorf("%d marks: %v", marks, err)
+		}
+		want := 0
+		if marks == 5000 {
+			want = 8192
+		}
+		if len(l.r.marks.mem) != want {
+			t.Errorf("%d marks have %d bytes, want %d", marks, len(l.r.marks.mem), want)
+		}
+		tr := *l.tr
+		l.convert(&machine.Tree{}, &tr)
+		told := slices.ContainsFunc(tr.Losses, func(l trace.Loss) bool { return l.Kind == trace.LossOther && strings.Contains(l.Detail, "lines") })
+		if told != (marks > 5000) {
+			t.Errorf("%d marks: the losses are %v", marks, tr.Losses)
+		}
+	}
 }

@@ -107,6 +107,9 @@ func (l *Live) convert(tree *machine.Tree, tr *trace.Trace) {
 	l.converting.Lock()
 	defer l.converting.Unlock()
 	tr.Losses = slices.Clone(l.tr.Losses)
+	if l.r.unmarked {
+		tr.Losses = append(tr.Losses, trace.Loss{Kind: trace.LossOther, Detail: "which lines of long functions ran is not known, for want of memory near the program's code"})
+	}
 	convert(l.t, l.p.plan, l.p.code, tree, l.attached, tr)
 }
 

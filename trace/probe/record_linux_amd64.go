@@ -104,6 +104,8 @@ type running struct {
 	file   *os.File
 	code   inject.Range // the recorder and the stubs
 	marks  marks
+
+	unmarked bool // there was no memory for the marks
 }
 
 // close gives the shared memory back.
@@ -172,13 +174,13 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 	}
 	stubsAt := (uint64(len(code.Bytes)) + 63) &^ 63
 	most := (stubsAt + uint64(len(p.plan.Hooks)+len(p.plan.Marks)+len(p.plan.Waypoints))*maxStub + 4095) &^ 4095
-	base, err := r.proc.Free(r.text, most, reach)
+	plan := *p.plan
+	base, err := r.reserve(most, len(plan.Marks))
 	if err != nil {
 		return nil, err
 	}
-	plan := *p.plan
-	if r.shareMarks(len(plan.Marks)) != nil {
-		plan.Marks = nil // for want of memory; then no lines are known
+	if r.marks.mem == nil {
+		plan.Marks = nil
 	}
 	stubs, patches, err := plan.Emit(base+stubsAt, slide, patch.Entries{
 		Enter: base + uint64(code.Enter), Go: base + uint64(code.Enter), Leaf: base + uint64(code.Leaf), Block: base + uint64(code.Block), Bare: base + uint64(code.Bare),
@@ -202,6 +204,22 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 		return nil, err
 	}
 	return patches, nil
+}
+
+// reserve finds room for so many bytes of code, and maps memory for the marks behind
+// them; without that there are no marks.
+func (r *running) reserve(code uint64, marks int) (base uint64, err error) {
+	if marks > 0 {
+		base, err = r.proc.Free(r.text, code+marksSize(marks), reach)
+		if err == nil {
+			err = r.shareMarks(marks, base+code)
+		}
+		if err == nil {
+			return base, nil
+		}
+		r.unmarked = true
+	}
+	return r.proc.Free(r.text, code, reach)
 }
 
 // share maps the shared memory, in a smaller size where a limit refuses it or
