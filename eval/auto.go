@@ -41,7 +41,8 @@ type Context struct {
 // that is named at all counts its share, and so do terms. A term's words have to
 // follow each other anywhere in the answer, identifiers taken apart (RoundedBorder
 // is "rounded border"), in any case; a word of four letters or more also stands for
-// longer ones that begin with it, so that "align" finds "alignment".
+// longer ones that begin with it, so that "align" finds "alignment". A term that is
+// more than words ("[][]string", "--:") has to be there as it is written.
 func Auto(inq *Inquiry, answer string, about Context) Grading {
 	g := Grading{Grader: AutoGrader}
 	mentions := prompt.Mentions(answer)
@@ -127,13 +128,12 @@ func gradeTerms(c *Criterion, answer string) Mark {
 	return shareOf("terms", len(c.Terms), missing)
 }
 
-// hasTerm reports whether a text has the words of a term one after the other. A
-// term without words, such as a line to draw with, is looked for as it is.
+// hasTerm reports whether a text, whose words are given, has a term.
 func hasTerm(text string, words []string, term string) bool {
-	want := wordsOf(term)
-	if len(want) == 0 {
-		return strings.Contains(text, term)
+	if !plainPattern.MatchString(term) {
+		return strings.Contains(strings.ToLower(text), strings.ToLower(term))
 	}
+	want := wordsOf(term)
 	for i := range len(words) - len(want) + 1 {
 		if slices.EqualFunc(words[i:i+len(want)], want, sameWord) {
 			return true
@@ -141,6 +141,9 @@ func hasTerm(text string, words []string, term string) bool {
 	}
 	return false
 }
+
+// plainPattern matches words, identifiers and flags.
+var plainPattern = regexp.MustCompile(`^[\pL\pN_ .'-]*[\pL\pN][\pL\pN_ .'-]*$`)
 
 // sameWord lets longer words stand for a term's, as inflected ones. Of words of
 // three letters too many others are beginnings: "tab" is no "table".
