@@ -32,6 +32,7 @@ var calls = []Function{
 	{Name: "mdview.Render", File: "internal/mdview/mdview.go", Start: 17, End: 19, Callers: []string{"main.showFile"}},
 	{Name: "glamour.(*TermRenderer).Render", File: "glamour@v0.10.0/glamour.go", Start: 200, End: 210, Callers: []string{"mdview.Render"}},
 	{Name: "ansi.(*TableElement).Finish", File: "glamour@v0.10.0/ansi/table.go", Start: 170, End: 200, Callers: []string{"glamour.(*TermRenderer).Render"}},
+	{Name: "go-yaml.Marshal", File: "go-yaml@v1.2.3/yaml.go", Start: 5, End: 9},
 	{Name: "ansi.(*TableElement).setBorders", File: "glamour@v0.10.0/ansi/table.go", Start: 120, End: 150, Callers: []string{"ansi.(*TableElement).Finish"}},
 }
 
@@ -83,6 +84,11 @@ func TestAutoFunctions(t *testing.T) {
 		{"a call", newTable, "`newTable()`", 1, ""},
 		{"a call with arguments", newTable, "`newTable(header, rows, width)`", 1, ""},
 		{"with the package", newTable, "`csvview.newTable`", 1, ""},
+		{"with a package's own name", Criterion{Functions: []string{"go-yaml.Marshal"}}, "`yaml.Marshal()`", 1, ""},
+		{"with the standard library's name", Criterion{Functions: []string{"go-yaml.Marshal", "main.Marshal", "x.(*T).Marshal"}}, "`json.Marshal()`", 0, ""},
+		{"with another package's name", Criterion{Functions: []string{"go-yaml.Marshal"}}, "`toml.Marshal()`", 0, ""},
+		{"with what trees have for it", Criterion{Functions: []string{"go-yaml.Marshal"}}, "`go-yaml.Marshal`", 1, ""},
+		{"with the program's name for main", Criterion{Functions: []string{"main.showFile"}}, "`tablecat.showFile`", 1, ""},
 		{"with the import path", newTable, "`example.com/tablecat/internal/csvview.newTable`", 1, ""},
 		{"in prose", newTable, "The function newTable of package csvview decides.", 1, ""},
 		{"in bold", newTable, "It is **csvview.newTable**.", 1, ""},
@@ -271,4 +277,21 @@ func FuzzAuto(f *testing.F) {
 			}
 		}
 	})
+}
+
+// BenchmarkAuto grades an answer about a large program: what an experiment does some
+// hundred times.
+func BenchmarkAuto(b *testing.B) {
+	functions := calls
+	for i := range 5000 {
+		functions = append(functions, Function{Name: fmt.Sprintf("pkg%d.(*T%d).Function%d", i/50, i/5, i), File: fmt.Sprintf("pkg%d/file.go", i/50), Start: 10 * i, End: 10*i + 8,
+			Callers: []string{fmt.Sprintf("pkg%d.(*T%d).Function%d", i/100, i/10, i/2)}})
+	}
+	inq := &Inquiry{Criteria: []Criterion{
+		{ID: "a", Functions: []string{"csvview.newTable"}}, {ID: "b", Functions: []string{"csvview.newTable", "csvview.cellStyle"}, All: true}, {ID: "c", Terms: []string{"color", "padding"}},
+	}}
+	b.ReportAllocs()
+	for b.Loop() {
+		Auto(inq, walkthrough, Context{Functions: functions})
+	}
 }

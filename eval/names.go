@@ -105,15 +105,36 @@ func (t *things) expect(name string) []int {
 
 var (
 	closurePattern = regexp.MustCompile(`\.(func|gowrap|deferwrap)\d|-range\d`)
+	closurePart    = regexp.MustCompile(`^((func|gowrap|deferwrap)\d+|\d+)$`)
+	versionPattern = regexp.MustCompile(`^v\d+$`)
 	suffixPattern  = regexp.MustCompile(`-(fm|range\d+)`) // method values, bodies of loops over functions
 )
 
 // nameParts takes the name of a function in a tree apart, as prompt.Mention has
-// those in answers.
+// those in answers. It is nil for what no answer names: what the compiler made.
 func nameParts(name string) []string {
+	name = suffixPattern.ReplaceAllString(withoutTypeArguments(name), "")
+	if strings.Contains(name, "..") {
+		return nil // a closure outside of functions: "main.glob..func1"
+	}
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(".()*", r) })
+	for len(parts) > 1 && closurePart.MatchString(parts[len(parts)-1]) {
+		parts = parts[:len(parts)-1]
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return parts
+}
+
+func withoutTypeArguments(name string) string {
+	if !strings.Contains(name, "[") {
+		return name
+	}
 	var b strings.Builder
 	depth := 0
-	for _, r := range suffixPattern.ReplaceAllString(name, "") {
+	for _, r := range name {
 		switch {
 		case r == '[':
 			depth++
@@ -123,17 +144,12 @@ func nameParts(name string) []string {
 			b.WriteRune(r)
 		}
 	}
-	for _, m := range prompt.Mentions("`" + b.String() + "`") {
-		if m.Kind == prompt.CitesFunction {
-			return m.Names
-		}
-	}
-	return nil
+	return b.String()
 }
 
 // meant are the things that an answer may mean by a name: those whose own name ends
 // like it. A qualifier that begins with a small letter and is no package may be a
-// variable that has the method, or the directory of package main.
+// variable that has the method, or another name of the package.
 func (t *things) meant(names []string) []int {
 	var found []int
 	last := names[len(names)-1]
@@ -159,11 +175,17 @@ func (t *things) fits(full, cited []string) bool {
 		switch {
 		case i >= 0:
 			rest = rest[i+1:]
-		case startsUpper(q), t.packages[q], len(full) < 3 && full[0] != "main":
+		case startsUpper(q), t.packages[q], prompt.IsStd(q), len(full) < 3 && !renamed(full[0], q):
 			return false
 		}
 	}
 	return true
+}
+
+// renamed reports whether a package may have another name than trees have for it,
+// which is the last element of its import path: main, go-yaml, v2.
+func renamed(element, name string) bool {
+	return element == "main" || versionPattern.MatchString(element) || slices.Contains(strings.Split(element, "-"), name)
 }
 
 // at are the functions that have a line of a range.

@@ -104,20 +104,25 @@ func numbers(s string, m []int) (from, to int) {
 	return from, to
 }
 
-const identifier = `[\pL_][\pL\pN_]*`
+const (
+	identifier = `[\pL_][\pL\pN_]*`
+	// The last element of an import path, which call trees show, need not be the
+	// package's name: go-yaml.
+	qualifier = `[\pL_][\pL\pN_-]*`
+)
 
 var (
 	// A name with its qualifiers, type arguments and parentheses. An import
 	// path may stand in front.
-	namePattern = regexp.MustCompile(`^(?:[\pL\pN_.@~%+-]+/)*((?:` + identifier + `\.)?(?:\(\\?\*?(?:` + identifier + `\.)?` + identifier + `(?:\[[^\]]*\])?\)\.)?` +
+	namePattern = regexp.MustCompile(`^(?:[\pL\pN_.@~%+-]+/)*((?:` + qualifier + `\.)?(?:\(\\?\*?(?:` + identifier + `\.)?` + identifier + `(?:\[[^\]]*\])?\)\.)?` +
 		identifier + `(?:\.` + identifier + `)*(?:\.\d+)*)(?:\[[^\]]*\])?(\(.*\))?$`)
 	// The same in prose, where Markdown may want the star escaped.
-	prosePattern = regexp.MustCompile(`(?:[\pL\pN_][\pL\pN_.@~%+-]*/)*(?:` + identifier + `\.)?(?:\(\\?\*?(?:` + identifier + `\.)?` + identifier + `\)\.)?` +
+	prosePattern = regexp.MustCompile(`(?:[\pL\pN_][\pL\pN_.@~%+-]*/)*(?:` + qualifier + `\.)?(?:\(\\?\*?(?:` + identifier + `\.)?` + identifier + `\)\.)?` +
 		identifier + `(?:\.` + identifier + `)*`)
 	// "func (t *Table) Render(w io.Writer)"
 	signaturePattern   = regexp.MustCompile(`^func\s+(?:\(\s*(?:` + identifier + `\s+)?\*?(` + identifier + `)[^)]*\)\s*)?(` + identifier + `)\s*[(\[]`)
 	declarationPattern = regexp.MustCompile(`(?m)^[ \t]*[+-]?[ \t]*(func\s+(?:\([^()\n]*\)\s*)?` + identifier + `\s*[(\[])`)
-	identifierPattern  = regexp.MustCompile(identifier)
+	qualifierPattern   = regexp.MustCompile(qualifier)
 	closurePattern     = regexp.MustCompile(`^(func|gowrap|deferwrap)\d+$`)
 	versionPattern     = regexp.MustCompile(`^v\d`)
 )
@@ -136,7 +141,7 @@ func parseName(text string) (Mention, bool) {
 	if name == nil {
 		return m, false
 	}
-	names := identifierPattern.FindAllString(name[1], -1)
+	names := qualifierPattern.FindAllString(name[1], -1)
 	m.qualified = len(names) > 1
 	for len(names) > 1 && closurePattern.MatchString(names[len(names)-1]) {
 		names = names[:len(names)-1] // closures are not in the sources by name
@@ -154,7 +159,7 @@ func (m *Mention) citedNames() ([]string, bool) {
 	names := m.Names
 	last := names[len(names)-1]
 	switch {
-	case slices.ContainsFunc(names[:len(names)-1], isStd),
+	case slices.ContainsFunc(names[:len(names)-1], IsStd),
 		!m.Call && (fileEndings[last] || versionPattern.MatchString(last)),
 		len(names) == 1 && (token.IsKeyword(last) || predeclared[last]):
 		return nil, false

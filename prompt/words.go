@@ -18,7 +18,9 @@ suffixarray sync synctest syntax syscall syslog tabwriter tar template testing t
 token trace types tzdata unicode unique unsafe url user utf16 utf8 version weak x509 xml zip zlib
 `)
 
-func isStd(name string) bool { return stdPackages[name] }
+// IsStd reports whether the standard library has a package whose import path ends
+// with that element.
+func IsStd(element string) bool { return stdPackages[element] }
 
 // predeclared are Go's own functions and the types that conversions name.
 var predeclared = set(`
