@@ -41,12 +41,11 @@ type sheetRow struct {
 	remark string
 }
 
-// NewSheet returns an empty sheet for an experiment's answers. file says where the
-// answer with an ID can be read.
-func NewSheet(e *Experiment, answers []Answer, file func(id string) string) *Sheet {
+// Add adds empty rows for an experiment's answers. file says where the answer with an
+// ID can be read.
+func (s *Sheet) Add(e *Experiment, answers []Answer, file func(id string) string) {
 	sorted := slices.Clone(answers)
 	slices.SortFunc(sorted, func(a, b Answer) int { return strings.Compare(a.ID(), b.ID()) })
-	s := &Sheet{}
 	for _, a := range sorted {
 		inq := e.Inquiry(a.Inquiry)
 		if inq == nil || a.Experiment != e.Name {
@@ -60,7 +59,6 @@ func NewSheet(e *Experiment, answers []Answer, file func(id string) string) *She
 			})
 		}
 	}
-	return s
 }
 
 // Keep takes marks and remarks over from an older sheet. What somebody wrote to

@@ -13,7 +13,9 @@ func sheetOf(t *testing.T, answers ...Answer) *Sheet {
 	e := &Experiment{Name: "x", Inquiries: []Inquiry{*rubric, {
 		ID: "other", Question: "=1+2, and \"why\"?\n-- really", Criteria: []Criterion{{ID: "all", Text: "@all; of it", Points: 1}},
 	}}}
-	return NewSheet(e, answers, func(id string) string { return "answers/" + id + ".md" })
+	s := &Sheet{}
+	s.Add(e, answers, func(id string) string { return "answers/" + id + ".md" })
+	return s
 }
 
 func answer(inquiry, model, text string) Answer {

@@ -70,6 +70,7 @@ func init() {
 		{"export", "[flags] [TRACE]", "write a trace in another tool's format", runExport},
 		{"import", "[flags] FILE", "take a trace, or a CPU profile as a sampled trace", runImport},
 		{"sizes", "[flags] [TRACE...]", "tokens by prompt variant (the paper's tables 8 and 9)", runSizes},
+		{"eval", "[flags] experiment FILE...", "which prompt is answered best (the paper's experiment)", runEval},
 		{"doctor", "[flags] [PROGRAM]", "what this machine, program and configuration can do", runDoctor},
 		{"completion", "[flags] bash|zsh|fish", "print what has a shell complete command lines", runCompletion},
 	}

@@ -197,7 +197,7 @@ func (s *scores) tables() []*Table {
 func (s *scores) table(e *eval.Experiment, inq *eval.Inquiry, models []string, variants []eval.Variant) *Table {
 	t := &Table{
 		Name:    "scores-" + e.Name + "-" + inq.ID,
-		Title:   fmt.Sprintf("%s: %s (of %g points)", e.Title, title(inq), inq.Points()),
+		Title:   fmt.Sprintf("%s: %s (of %s)", e.Title, title(inq), points(inq.Points())),
 		columns: []column{textColumn("model")},
 	}
 	if n, ok := paperTables[inq.Kind]; ok {
@@ -302,4 +302,11 @@ func (s *marksSeen) text(first, incomplete string) []string {
 		notes = append(notes, "In parentheses: how many answers there are, where they are fewer than asked for.")
 	}
 	return notes
+}
+
+func points(p float64) string {
+	if p == 1 {
+		return "1 point"
+	}
+	return fmt.Sprintf("%g points", p)
 }

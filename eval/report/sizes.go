@@ -96,8 +96,11 @@ func (in *Input) sizeTable(tokenizer string) *Table {
 			share = append(share, floatCell(100*float64(s.compared)/float64(s.full), 1, ""))
 		}
 	}
-	t.rows = append(t.rows, all, share)
-	t.Notes = append(t.Notes, "The last line is over the inquiries that have both variants.")
+	t.rows = append(t.rows, all)
+	if slices.Contains(variants, "full") {
+		t.rows = append(t.rows, share)
+		t.Notes = append(t.Notes, "The last line is over the inquiries that have both variants.")
+	}
 	return t
 }
 

@@ -120,6 +120,9 @@ func AnswerPath(experiment, id string) string {
 	return filepath.Join("answers", experiment, id+".json")
 }
 
+// MarksPath is where a judge's marks are, relative to the directory.
+func MarksPath(experiment, id string) string { return filepath.Join("marks", experiment, id+".json") }
+
 // Asking is a question that was sent and whose answer did not come home.
 type Asking struct {
 	What string  `json:"what"` // for messages
@@ -179,7 +182,8 @@ func (d *Dir) SaveLost(lost map[string]Asking) error {
 
 // Judged is what a judge gave an answer.
 type Judged struct {
-	Answer  string       `json:"answer"` // its ID
+	Answer  string       `json:"answer"` // its [eval.Answer.ID]
+	Judge   string       `json:"judge"`  // the model
 	Grading eval.Grading `json:"grading"`
 	Text    string       `json:"text"` // what the judge said
 	Usage   *eval.Usage  `json:"usage,omitempty"`

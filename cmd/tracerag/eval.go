@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"tracerag/eval"
+	"tracerag/eval/results"
+	"tracerag/prompt"
+	"tracerag/trace/store"
+)
+
+const evalHelp = `
+eval experiment asks the questions of experiments, with prompts of several variants
+and of several models, and grades the answers: which prompt is the best one for your
+program and your model? Its tables and its figure are those of Kamiya's paper.
+
+  tracerag eval experiment --prompts-only tablecat.yaml     tables 8 and 9; asks nobody
+  tracerag eval experiment --max-cost 5 --model gpt-5-mini tablecat.yaml gojq.yaml
+
+An experiment's FILE names a program, its runs, the questions, the true answers and
+by what answers are graded (docs/experiments.md). The program is built or installed,
+and run: look into a file that is not yours before you use it. Where prompts are sent
+the file cannot say: that is as with tracerag ask.
+
+Traces, prompts, answers and marks are kept in --out. A run that was broken off goes
+on where it was when it is started again, and asks nothing twice; so does one with
+more models or repetitions. Ctrl-C waits for the answers that are under way, and a
+second one does not.
+
+The tables are printed on standard output as Markdown, and are in --out as Markdown
+and CSV beside the figure.
+
+Exit code: 0 everything was asked and answered, 1 something was not, 2 wrong usage.`
+
+// evalFlags are those of eval experiment.
+type evalFlags struct {
+	out                     string
+	promptsOnly, dryRun     bool
+	fresh, asJSON           bool
+	models, inquiries       []string
+	variants, tokenizers    []string
+	repetitions, parallel   int
+	rate, tokenRate         float64
+	maxCost                 float64
+	judge, sheet, gradeBy   string
+	tree                    treeFlags
+	recorder                recorderFlags
+	model                   modelFlags
+	windows                 string // --models: a table of context windows
+	costGiven, repeatsGiven bool
+}
+
+func (e *evalFlags) add(a *app, f *pflag.FlagSet) {
+	f.StringVar(&e.out, "out", "", "keep traces, prompts, answers and marks in `DIR` (default: experiments in the\ndirectory of traces)")
+	f.BoolVar(&e.promptsOnly, "prompts-only", false, "make the prompts and print their sizes; ask nobody")
+	f.BoolVar(&e.dryRun, "dry-run", false, "say what would be asked and what it could cost, and ask nobody")
+	f.BoolVar(&e.fresh, "fresh", false, "record the runs again, even if nothing has changed")
+	f.BoolVar(&e.asJSON, "json", false, "print answers, marks and sizes as JSON instead of tables")
+	f.StringArrayVar(&e.inquiries, "inquiry", nil, "only the inquiry with this `ID`; may be repeated")
+	f.StringSliceVar(&e.variants, "variant", nil, "these `VARIANTS` instead of the file's, such as full,A,ordered@16k")
+	f.StringSliceVar(&e.tokenizers, "tokenizer", nil, "count the prompts' tokens as for these `MODELS` (default: gpt-4o, and gpt-4 as in the\npaper)")
+	a.section(f, "Asking")
+	f.StringArrayVar(&e.models, "model", nil, "ask this `MODEL` instead of the file's; may be repeated")
+	f.IntVar(&e.repetitions, "repetitions", 0, "ask everything `N` times, instead of as often as the file says")
+	f.Float64Var(&e.maxCost, "max-cost", 0, "spend at most this many US `DOLLARS` at list prices, what earlier runs spent\nincluded; needed for models whose price is known")
+	f.Float64Var(&e.rate, "rate", 0, "ask at most `N` questions a minute")
+	f.Float64Var(&e.tokenRate, "token-rate", 0, "send at most `N` tokens of prompts a minute")
+	f.IntVar(&e.parallel, "parallel", 1, "ask `N` questions at a time")
+	e.model.add(f)
+	f.StringVar(&e.windows, "models", "", "context windows by model from `FILE`, before the built-in table")
+	a.section(f, "Grading")
+	f.StringVar(&e.judge, "judge", "", "have this `MODEL` grade the answers, too, by rubric and true answer")
+	f.StringVar(&e.sheet, "sheet", "", "write what a person has to grade into `FILE` (CSV), and read the marks in it, if\nit is there")
+	addChoice(f, &e.gradeBy, "grader", "whose marks the tables show: `WHO` is auto, judge or human (default: human where\nall are there, or else judge, or else auto)", "", "auto", "judge", "human")
+	a.section(f, "Recording")
+	e.recorder.add(f)
+	a.section(f, "The prompt")
+	a.redactFlag(f)
+	e.tree.add(f)
+}
+
+// defaultTokenizers are models whose vocabularies are public: today's, and that of the
+// paper's table 8.
+var defaultTokenizers = []string{"gpt-4o", "gpt-4"}
+
+func runEval(a *app, ctx context.Context, c *command, args []string) int {
+	f := a.flags(c, evalHelp)
+	var e evalFlags
+	e.add(a, f)
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	e.costGiven, e.repeatsGiven = f.Changed("max-cost"), f.Changed("repetitions")
+	switch {
+	case f.NArg() == 0 || f.Arg(0) != "experiment":
+		return a.usage(c, "eval what? tracerag eval experiment FILE")
+	case f.NArg() == 1:
+		return a.usage(c, "no experiment: tracerag eval experiment FILE")
+	}
+	if err := e.check(); err != nil {
+		return a.usage(c, err.Error())
+	}
+	exps, err := e.load(f.Args()[1:])
+	if err != nil {
+		return a.fail(err)
+	}
+	return a.experiment(ctx, exps, &e)
+}
+
+func (e *evalFlags) check() error {
+	switch {
+	case e.repeatsGiven && e.repetitions < 1:
+		return fmt.Errorf("--repetitions=%d: 1 at least", e.repetitions)
+	case e.parallel < 1:
+		return fmt.Errorf("--parallel=%d: 1 at least", e.parallel)
+	case e.rate < 0 || e.tokenRate < 0:
+		return errors.New("--rate and --token-rate are more than 0, or left out")
+	case e.costGiven && e.maxCost <= 0:
+		return fmt.Errorf("--max-cost=%g: it has to be more than nothing", e.maxCost)
+	case e.promptsOnly && (e.judge != "" || e.sheet != "" || e.dryRun):
+		return errors.New("--prompts-only asks nobody: without --judge, --sheet and --dry-run")
+	}
+	if len(e.tokenizers) == 0 {
+		e.tokenizers = defaultTokenizers
+	}
+	return e.recorder.check()
+}
+
+// load reads the experiments and applies what the flags say otherwise.
+func (e *evalFlags) load(files []string) ([]*eval.Experiment, error) {
+	var known []string
+	for _, v := range append(slices.Clone(prompt.Variants[1:]), prompt.Variants[0]) { // the paper's order, ours last
+		known = append(known, string(v))
+	}
+	var exps []*eval.Experiment
+	names := map[string]string{}
+	found := map[string]bool{}
+	for _, file := range files {
+		x, err := eval.Load(file, known)
+		if err != nil {
+			return nil, err
+		}
+		if other, ok := names[x.Name]; ok {
+			return nil, fmt.Errorf("%s and %s have the same name, %s: their results would be mixed", other, file, x.Name)
+		}
+		names[x.Name] = file
+		if len(e.variants) > 0 {
+			if err := x.SetVariants(e.variants, known); err != nil {
+				return nil, fmt.Errorf("--variant: %w", err)
+			}
+		}
+		if e.repetitions > 0 {
+			x.Repetitions = e.repetitions
+		}
+		if len(e.inquiries) > 0 {
+			x.Inquiries = slices.DeleteFunc(x.Inquiries, func(i eval.Inquiry) bool {
+				found[i.ID] = true
+				return !slices.Contains(e.inquiries, i.ID)
+			})
+		}
+		if len(x.Inquiries) > 0 {
+			exps = append(exps, x)
+		}
+	}
+	for _, id := range e.inquiries {
+		if !found[id] {
+			return nil, fmt.Errorf("--inquiry=%s: there is no such inquiry", id)
+		}
+	}
+	return exps, nil
+}
+
+// trial is an experiment that is carried out.
+type trial struct {
+	*eval.Experiment
+	inquiries    []*asked
+	closureLines int // of all modules in the program; 0: unknown
+}
+
+// asked is an inquiry with the prompts for it.
+type asked struct {
+	*eval.Inquiry
+	views   []*view
+	prompts map[eval.Variant]*prompt.Prompt
+	sizes   sizes
+}
+
+// experiment carries experiments out.
+func (a *app) experiment(ctx context.Context, exps []*eval.Experiment, e *evalFlags) int {
+	began := time.Now()
+	out := e.out
+	if out == "" {
+		s, err := a.store()
+		if err != nil {
+			return a.fail(err)
+		}
+		out = filepath.Join(s.Dir(), "experiments")
+	}
+	out = a.absolute(out)
+	dir, err := results.Open(out, func() { a.note("another tracerag works in %s: waiting for it", out) })
+	if err != nil {
+		return a.fail(err)
+	}
+	defer dir.Close()
+	s := store.Open(dir.Traces())
+	var trials []*trial
+	for _, x := range exps {
+		t := &trial{Experiment: x}
+		recording, stop := signal.NotifyContext(ctx, os.Interrupt)
+		traces, err := a.recordRuns(recording, x, dir, s, e)
+		stop()
+		if err == nil {
+			err = a.makePrompts(t, traces, dir, s, e)
+		}
+		if err != nil {
+			return a.fail(fmt.Errorf("%s: %w", x.Path, err))
+		}
+		trials = append(trials, t)
+	}
+	a.noteMasked()
+	a.note("%s made in %s: %s", plural(countPrompts(trials), "prompt", "prompts"), took(time.Since(began)), dir.Path("prompts"))
+	code := exitOK
+	var x *examiner
+	if !e.promptsOnly {
+		if x, code, err = a.askAll(ctx, trials, dir, e); err != nil {
+			return a.fail(err)
+		}
+		if e.dryRun {
+			return code
+		}
+	}
+	if err := a.reportAll(trials, x, dir, e); err != nil {
+		return a.fail(err)
+	}
+	return code
+}
+
+func countPrompts(trials []*trial) int {
+	n := 0
+	for _, t := range trials {
+		for _, q := range t.inquiries {
+			n += len(q.prompts)
+		}
+	}
+	return n
+}
+
+// absolute is for messages and for processes that start elsewhere.
+func (a *app) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(a.cwd, path)
+}
+
+// exists reports whether there is a file or directory.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,447 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"tracerag/fixtures"
+	"tracerag/llm/llmtest"
+)
+
+// twiceExperiment has two inquiries by two variants of two models, three times:
+// 24 questions.
+const twiceExperiment = `
+name: twice
+program: %s
+baseline: [-version]
+runs:
+  name: {args: [name]}
+  plain: {}
+variants: [T, ordered]
+models: [one, two]
+repetitions: 3
+inquiries:
+  - id: who
+    runs: [name]
+    question: which function prints?
+    answer: main.feature prints.
+    criteria:
+      - {id: function, text: the function is named, functions: [main.feature]}
+  - id: differ
+    kind: compare
+    runs: [name, plain]
+    question: how do they differ?
+    criteria:
+      - {id: name, text: the name is mentioned, terms: [name]}
+      - {id: good, text: it is well explained}
+`
+
+const twiceQuestions = 24
+
+// examinee is a directory with an experiment, and a server that counts what it is
+// asked.
+type examinee struct {
+	t      *testing.T
+	dir    string
+	file   string
+	server *llmtest.Server
+	env    []string
+
+	mu       sync.Mutex
+	answered map[string]int // requests that were answered, by model and message
+	under    int            // requests under way
+	hang     func(n int) bool
+	asked    chan int // gets the number of each request as it comes, unless nil
+	release  chan struct{}
+	n        int
+}
+
+func newExaminee(t *testing.T, text string, args ...any) *examinee {
+	t.Helper()
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("no quick recorder for this system")
+	}
+	x := &examinee{t: t, dir: t.TempDir(), answered: map[string]int{}}
+	x.file = filepath.Join(x.dir, "experiment.yaml")
+	if err := os.WriteFile(x.file, fmt.Appendf(nil, text, args...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x.server = llmtest.New(t, llmtest.Step{Handle: x.handle})
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "OPENAI_") && !strings.HasPrefix(name, "TRACERAG_") && !strings.HasPrefix(name, "AZURE_") {
+			x.env = append(x.env, v)
+		}
+	}
+	x.env = append(x.env, "OPENAI_BASE_URL="+x.server.URL())
+	return x
+}
+
+// handle answers, or hangs until it is released or the client is gone.
+func (x *examinee) handle(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var c llmtest.Chat
+	if err := json.Unmarshal(body, &c); err != nil {
+		x.t.Error(err)
+	}
+	x.mu.Lock()
+	x.n++
+	n, hang, asked := x.n, x.hang != nil && x.hang(x.n), x.asked
+	x.mu.Unlock()
+	if asked != nil {
+		asked <- n
+	}
+	if hang {
+		select {
+		case <-x.release:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"model":%q,"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"By `+"`main.feature`"+`, name."}}],"usage":{"prompt_tokens":1000,"completion_tokens":50,"total_tokens":1050}}`, c.Model)
+	x.mu.Lock()
+	x.answered[c.Model+"\x00"+c.Messages[0].Content]++
+	x.mu.Unlock()
+}
+
+func (x *examinee) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(commandPath(x.t), append([]string{"eval", "experiment", "--no-redact", "--out", filepath.Join(x.dir, "out"), x.file}, args...)...)
+	cmd.Dir, cmd.Env = x.dir, x.env
+	return cmd
+}
+
+// run runs the command to its end.
+func (x *examinee) run(code int, args ...string) (stdout, stderr string) {
+	x.t.Helper()
+	cmd := x.command(args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
+		x.t.Fatalf("%v, want exit code %d\n%s", err, code, &errs)
+	}
+	return out.String(), errs.String()
+}
+
+// everything checks that each question was answered, and what beyond that was asked:
+// at most extra questions again.
+func (x *examinee) everything(extra int) {
+	x.t.Helper()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.answered) != twiceQuestions/3 {
+		x.t.Errorf("%d different questions were answered, want %d", len(x.answered), twiceQuestions/3)
+	}
+	for q, n := range x.answered {
+		if n < 3 {
+			x.t.Errorf("answered %d times, want 3: %.200q", n, q)
+		}
+		extra -= n - 3
+	}
+	if extra < 0 {
+		x.t.Errorf("%d questions were asked too often", -extra)
+	}
+	files, err := filepath.Glob(filepath.Join(x.dir, "out", "answers", "twice", "*.json"))
+	if err != nil || len(files) != twiceQuestions {
+		x.t.Errorf("%d answers are saved, %v, want %d", len(files), err, twiceQuestions)
+	}
+}
+
+// TestExperimentGoesOn breaks an experiment off at each of several points, in each of
+// several ways, and starts it again: nothing is lost, and nothing that was answered is
+// asked again.
+func TestExperimentGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	program := fixtures.Dir("twice")
+	t.Run("killed while it waits for an answer", func(t *testing.T) {
+		x := newExaminee(t, twiceExperiment, program)
+		for _, at := range []int{1, 2, 3, 9, 5} {
+			x.killedAt(at)
+		}
+		_, stderr := x.run(0)
+		if !strings.Contains(stderr, "an earlier run ended while twice ") {
+			t.Errorf("nothing is said of the lost answer\n%s", stderr)
+		}
+		x.everything(0)
+		_, stderr = x.run(0)
+		if x.everything(0); !strings.Contains(stderr, "24 questions, 24 answered already") {
+			t.Errorf("the run that has nothing to do says\n%s", stderr)
+		}
+	})
+	t.Run("killed at any time", func(t *testing.T) {
+		x := newExaminee(t, twiceExperiment, program)
+		kills := 0
+		for i := range 12 {
+			cmd := x.command("--parallel=2")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(time.Duration(100+40*i)*time.Millisecond, func() { _ = cmd.Process.Kill() })
+			if cmd.Wait() != nil {
+				kills++
+			}
+		}
+		x.run(0)
+		x.everything(2 * kills) // what was under way, or answered and not saved yet
+	})
+	t.Run("interrupted", func(t *testing.T) {
+		x := newExaminee(t, twiceExperiment, program)
+		x.asked, x.release = make(chan int, 99), make(chan struct{})
+		x.hang = func(n int) bool { return n == 5 }
+		cmd := x.command()
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for n := range x.asked {
+			if n == 5 {
+				break
+			}
+		}
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond) // it is to come before the answer
+		close(x.release)
+		_ = cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(errs.String(), "19 questions are still open: the same command again goes on") {
+			t.Errorf("exit code %d, want 1\n%s", code, &errs)
+		}
+		x.run(0)
+		x.everything(0)
+	})
+	t.Run("the server fails now and then", func(t *testing.T) {
+		x := newExaminee(t, twiceExperiment, program)
+		healthy := x.server
+		var n int
+		failing := llmtest.New(t, llmtest.Step{Handle: func(w http.ResponseWriter, r *http.Request) {
+			if n++; n%4 == 0 {
+				w.WriteHeader(http.StatusInternalServerError)
+				return
+			}
+			x.handle(w, r)
+		}})
+		x.env = append(x.env, "OPENAI_BASE_URL="+failing.URL())
+		_, stderr := x.run(1, "--retries=-1")
+		if !strings.Contains(stderr, "18 of 24 questions answered") || !strings.Contains(stderr, "no answer: twice ") {
+			t.Errorf("messages:\n%s", stderr)
+		}
+		x.env = append(x.env, "OPENAI_BASE_URL="+healthy.URL())
+		x.run(0)
+		x.everything(0)
+	})
+	t.Run("more repetitions and models later", func(t *testing.T) {
+		x := newExaminee(t, twiceExperiment, program)
+		x.run(0, "--repetitions=1")
+		x.run(0, "--repetitions=2", "--model=one")
+		x.run(0)
+		x.everything(0)
+	})
+}
+
+// killedAt kills the command while it waits for the n-th answer of all its runs.
+func (x *examinee) killedAt(n int) {
+	x.t.Helper()
+	x.mu.Lock()
+	x.asked, x.release = make(chan int, 99), make(chan struct{})
+	asked := x.asked
+	first := x.n
+	x.hang = func(k int) bool { return k-first >= n }
+	x.mu.Unlock()
+	cmd := x.command()
+	if err := cmd.Start(); err != nil {
+		x.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+wait:
+	for {
+		select {
+		case k := <-asked:
+			if k-first >= n {
+				_ = cmd.Process.Kill()
+				<-ended
+				break wait
+			}
+		case err := <-ended: // less than n were left
+			if err != nil {
+				x.t.Errorf("%v", err)
+			}
+			break wait
+		}
+	}
+	x.mu.Lock()
+	x.hang, x.asked = nil, nil
+	x.mu.Unlock()
+}
+
+// TestExperimentCosts: nothing is spent that nobody has allowed.
+func TestExperimentCosts(t *testing.T) {
+	x := newExaminee(t, twiceExperiment, fixtures.Dir("twice"))
+	x.env = append(x.env, "OPENAI_API_KEY=sk-test")
+	_, stderr := x.run(1, "--model=gpt-4o")
+	if x.n != 0 || !strings.Contains(stderr, "say how much may be spent in all, --max-cost=") {
+		t.Errorf("%d questions were asked\n%s", x.n, stderr)
+	}
+	_, stderr = x.run(0, "--model=gpt-4o", "--dry-run")
+	if x.n != 0 || !strings.Contains(stderr, "to ask: 12 questions, ") || !strings.Contains(stderr, " tokens of prompts, at most $") {
+		t.Errorf("%d questions were asked\n%s", x.n, stderr)
+	}
+	// Each answer costs 1000 and 50 tokens, $0.003, and may cost at most $0.16 and
+	// the prompt.
+	_, stderr = x.run(1, "--model=gpt-4o", "--max-cost=0.17")
+	if x.n < 1 || x.n > 4 || !strings.Contains(stderr, "the cost ceiling is reached: $0.0") {
+		t.Errorf("%d questions were asked\n%s", x.n, stderr)
+	}
+	before := x.n
+	_, stderr = x.run(1, "--model=gpt-4o", "--max-cost=0.17")
+	if x.n != before || !strings.Contains(stderr, "after $0.0") {
+		t.Errorf("the second run asked %d questions, with the ceiling reached\n%s", x.n-before, stderr)
+	}
+	x.run(0, "--model=gpt-4o", "--max-cost=1")
+	if x.n != 12 {
+		t.Errorf("%d questions were asked in all, want 12", x.n)
+	}
+}
+
+// TestExperimentWhole asks recorded models (testdata/recorded) through the command, has
+// a recorded judge and a person grade, and holds all that comes of it against golden
+// files.
+func TestExperimentWhole(t *testing.T) {
+	x := newExaminee(t, twiceExperiment, fixtures.Dir("twice"))
+	recorded := llmtest.Replay(t, filepath.Join(testDir, "testdata", "recorded"))
+	x.env = append(x.env, "OPENAI_BASE_URL="+recorded.URL())
+	sheet := filepath.Join(x.dir, "sheet.csv")
+	stdout, stderr := x.run(0, "--judge=judge", "--sheet", sheet, "--repetitions=2", "--variant=T,ordered")
+	for _, want := range []string{"16 questions, 0 answered already", "16 answers, 0 judged already", "to have it judged again", "0 of 24 marks filled in"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("messages without %q:\n%s", want, stderr)
+		}
+	}
+	asked := len(recorded.Requests())
+	if asked != 32 {
+		t.Errorf("%d requests, want 16 questions and 16 judgements", asked)
+	}
+	evalGolden(t, "judge.md", stdout)
+
+	// A person fills the sheet in, not knowing whose answers these are.
+	fillIn(t, sheet, func(answer, criterion string) string {
+		switch {
+		case strings.Contains(answer, "In nothing"):
+			return "0"
+		case strings.Contains(answer, "Either") || criterion == "good":
+			return "0,5"
+		}
+		return "1"
+	})
+	stdout, stderr = x.run(0, "--judge=judge", "--sheet", sheet, "--repetitions=2")
+	if len(recorded.Requests()) != asked || !strings.Contains(stderr, "24 of 24 marks filled in") {
+		t.Errorf("%d requests more\n%s", len(recorded.Requests())-asked, stderr)
+	}
+	evalGolden(t, "human.md", stdout)
+
+	// Nobody is asked any more: no model, no key and no endpoint are needed.
+	x.env = append(x.env, "OPENAI_BASE_URL=")
+	var all struct {
+		Answers []struct {
+			Model    string
+			Usage    map[string]int
+			Gradings []struct {
+				Grader string
+				Leaked []string
+			}
+		}
+	}
+	stdout, _ = x.run(0, "--json", "--judge=judge", "--sheet", sheet, "--repetitions=2")
+	if err := json.Unmarshal([]byte(stdout), &all); err != nil || len(all.Answers) != 16 {
+		t.Fatalf("%d answers, %v", len(all.Answers), err)
+	}
+	for _, a := range all.Answers {
+		if len(a.Gradings) < 2 || a.Gradings[0].Grader != "auto" || a.Usage["prompt"] < 1200 {
+			t.Errorf("an answer of %s is %+v", a.Model, a)
+		}
+	}
+	for name, holds := range map[string]string{"report.md": "# Results", "figure2.svg": "<svg", filepath.Join("tables", "sizes-o200k_base.csv"): "twice,"} {
+		data, err := os.ReadFile(filepath.Join(x.dir, "out", name))
+		if err != nil || !strings.Contains(string(data), holds) {
+			t.Errorf("%s: %v, %.100q", name, err, data)
+		}
+	}
+}
+
+// evalGolden compares a report with a golden file, but for the times.
+func evalGolden(t *testing.T, name, got string) {
+	t.Helper()
+	got = regexp.MustCompile(`\| [0-9ms]+ \| \d+\.\d s \|\n`).ReplaceAllString(got, "| TIME | TIME |\n")
+	path := filepath.Join("testdata", "experiment", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || string(want) != got {
+		t.Errorf("%s differs (%v), run with -update and look at it:\n%s", path, err, got)
+	}
+}
+
+// fillIn fills a sheet in as a spreadsheet would save it.
+func fillIn(t *testing.T, path string, mark func(answer, criterion string) string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(f).ReadAll()
+	f.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	column := func(name string) int {
+		i := slices.IndexFunc(rows[0], func(s string) bool { return strings.HasPrefix(s, name) })
+		if i < 0 {
+			t.Fatalf("the sheet has no column %s: %v", name, rows[0])
+		}
+		return i
+	}
+	for _, r := range rows[1:] {
+		text, err := os.ReadFile(r[column("file")])
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, answer, ok := strings.Cut(string(text), "# Answer "+r[column("answer")])
+		if !ok || strings.Contains(answer, "one") && strings.Contains(answer, "two") {
+			t.Errorf("what a person reads tells too little or too much:\n%s", text)
+		}
+		r[column("mark")] = mark(answer, r[column("criterion")])
+	}
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.Comma = ';'
+	if err := w.WriteAll(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

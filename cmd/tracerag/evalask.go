@@ -1,0 +1,489 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+
+	"tracerag/eval"
+	"tracerag/eval/ask"
+	"tracerag/eval/results"
+	"tracerag/llm"
+	"tracerag/prompt"
+	"tracerag/prompt/tokens"
+)
+
+// answerTokens is what an answer may have when its price is known and nobody said
+// otherwise: a ceiling of cost is none without it.
+const answerTokens = 16_000
+
+// examiner asks the questions of trials.
+type examiner struct {
+	a       *app
+	dir     *results.Dir
+	flags   *evalFlags
+	limits  ask.Limits
+	windows tokens.Models
+	clients map[string]*llm.Client
+	configs map[string]llm.Config
+	wrong   map[string]error // why there is no client
+	stop    chan struct{}
+}
+
+// askAll asks what has no answer yet, and has the answers judged that have no marks
+// yet. It returns the exit code: 1 if something is still open.
+func (a *app) askAll(ctx context.Context, trials []*trial, dir *results.Dir, e *evalFlags) (*examiner, int, error) {
+	x := &examiner{a: a, dir: dir, flags: e, clients: map[string]*llm.Client{}, configs: map[string]llm.Config{}, wrong: map[string]error{}, stop: make(chan struct{})}
+	if err := x.models(trials); err != nil {
+		return nil, 0, err
+	}
+	if err := x.account(trials); err != nil {
+		return nil, 0, err
+	}
+	ctx, release := x.interrupts(ctx)
+	defer release()
+	jobs, err := x.questions(trials)
+	if err != nil {
+		return nil, 0, err
+	}
+	open, err := x.carryOut(ctx, jobs, "question", "questions")
+	if err != nil || e.dryRun {
+		return x, exitOK, err
+	}
+	if e.judge != "" && !x.stopped() {
+		jobs, err := x.judgements(trials)
+		if err != nil {
+			return nil, 0, err
+		}
+		left, err := x.carryOut(ctx, jobs, "judgement", "judgements")
+		if err != nil {
+			return nil, 0, err
+		}
+		open += left
+	}
+	if open > 0 {
+		a.note("%s still open: the same command again goes on with what is left", plural(open, "question is", "questions are"))
+		return x, exitFailure, nil
+	}
+	return x, exitOK, nil
+}
+
+// interrupts has the first interrupt end the asking after what is under way, and the
+// second break that off.
+func (x *examiner) interrupts(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	got := make(chan os.Signal, 2)
+	signal.Notify(got, os.Interrupt)
+	go func() {
+		for {
+			select {
+			case <-got:
+				if x.stopped() {
+					cancel()
+					return
+				}
+				close(x.stop)
+				x.a.note("interrupted: waiting for the answers that are under way (again: do not wait)")
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, func() { signal.Stop(got); cancel() }
+}
+
+func (x *examiner) stopped() bool {
+	select {
+	case <-x.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// asks returns the models that a trial's questions go to.
+func (x *examiner) asks(t *trial) []string {
+	if len(x.flags.models) > 0 {
+		return x.flags.models
+	}
+	if len(t.Models) > 0 {
+		return t.Models
+	}
+	if m := firstOf(x.a.getenv("TRACERAG_MODEL"), x.a.getenv("OPENAI_MODEL")); m != "" {
+		return []string{m}
+	}
+	return nil
+}
+
+// models prepares to ask every model, the judge included. What is wrong with one is an
+// error if there is something to ask it: answers can be graded and laid out without.
+func (x *examiner) models(trials []*trial) error {
+	if x.flags.windows != "" {
+		var err error
+		if x.windows, err = tokens.LoadModels(x.flags.windows); err != nil {
+			return err
+		}
+	}
+	all := []string{}
+	for _, t := range trials {
+		models := x.asks(t)
+		if len(models) == 0 {
+			if saved, err := x.dir.Answers(t.Name); err != nil || len(saved) == 0 {
+				return cmp.Or(err, fmt.Errorf("%s names no models: who is to be asked?\n--model NAME names one; --prompts-only asks nobody", t.Path))
+			}
+		}
+		all = append(all, models...)
+	}
+	if x.flags.judge != "" {
+		all = append(all, x.flags.judge)
+	}
+	for _, m := range all {
+		if _, ok := x.configs[m]; ok {
+			continue
+		}
+		cfg, err := x.a.modelConfig(&x.flags.model, m)
+		if cfg.MaxTokens == 0 && priced(m) {
+			cfg.MaxTokens = answerTokens
+		}
+		if err == nil {
+			x.clients[m], err = llm.New(cfg)
+		}
+		x.configs[m], x.wrong[m] = cfg, err
+	}
+	return nil
+}
+
+func priced(model string) bool {
+	_, ok := llm.EstimateCost(model, llm.Usage{PromptTokens: 1})
+	return ok
+}
+
+// most is the most that a question to a model can cost; 0: its price is not known.
+func (x *examiner) most(model string, promptTokens int) float64 {
+	usd, _ := llm.EstimateCost(model, llm.Usage{PromptTokens: promptTokens, CompletionTokens: x.configs[model].MaxTokens})
+	return usd
+}
+
+// account finds what earlier runs have spent.
+func (x *examiner) account(trials []*trial) error {
+	x.limits = ask.Limits{Parallel: x.flags.parallel, PerMinute: x.flags.rate, TokensPerMinute: x.flags.tokenRate, MaxCost: x.flags.maxCost}
+	lost, err := x.dir.Lost()
+	if err != nil {
+		return err
+	}
+	for _, id := range results.IDs(lost) {
+		x.a.note("an earlier run ended while %s was under way: its answer is lost, and counted with $%.4f", lost[id].What, lost[id].Most)
+	}
+	if err := x.dir.SaveLost(lost); err != nil {
+		return err
+	}
+	if x.limits.Spent, err = x.dir.Spent(); err != nil {
+		return err
+	}
+	for _, t := range trials {
+		answers, err := x.dir.Answers(t.Name)
+		if err != nil {
+			return err
+		}
+		for _, a := range answers {
+			x.limits.Spent += value(a.Cost)
+		}
+		judged, err := x.dir.Judged(t.Name)
+		if err != nil {
+			return err
+		}
+		for _, j := range judged {
+			x.limits.Spent += value(j.Cost)
+		}
+	}
+	return nil
+}
+
+func value(p *float64) float64 {
+	if p == nil {
+		return 0
+	}
+	return *p
+}
+
+// answerID is the ID of the answer in a cell to a prompt.
+func (x *examiner) answerID(c eval.Cell, p *prompt.Prompt) string {
+	sent := []string{p.Text}
+	if t := x.flags.model.temperature; t != nil {
+		sent = append(sent, fmt.Sprintf("temperature %g", *t))
+	}
+	return results.ID(c, sent...)
+}
+
+// questions are the jobs of all cells that have no answer yet.
+func (x *examiner) questions(trials []*trial) ([]ask.Job, error) {
+	var jobs []ask.Job
+	all := 0
+	for _, t := range trials {
+		answers, err := x.dir.Answers(t.Name)
+		if err != nil {
+			return nil, err
+		}
+		tooLarge := map[string]bool{}
+		for _, c := range t.Cells(x.asks(t)) {
+			p := t.asked(c.Inquiry).prompts[c.Variant]
+			id := x.answerID(c, p)
+			all++
+			if _, ok := answers[id]; ok {
+				continue
+			}
+			n := x.counter(c.Model).Count(p.Text)
+			if window := x.window(c.Model); n > window {
+				key := fmt.Sprintf("%s %s %s: its %s tokens do not fit into the %s of %s: it is not asked", t.Name, c.Inquiry, c.Variant, number(int64(n)), number(int64(window)), c.Model)
+				if !tooLarge[key] {
+					tooLarge[key] = true
+					x.a.note("%s", key)
+				}
+				all--
+				continue
+			}
+			jobs = append(jobs, ask.Job{Name: c.String(), Model: c.Model, Tokens: n, Most: x.most(c.Model, n), Ask: func(ctx context.Context) (float64, error) {
+				return x.answer(ctx, id, c, p, n)
+			}})
+		}
+	}
+	x.a.note("%s, %s answered already", plural(all, "question", "questions"), number(int64(all-len(jobs))))
+	return jobs, nil
+}
+
+func (t *trial) asked(inquiry string) *asked {
+	i := slices.IndexFunc(t.inquiries, func(q *asked) bool { return q.ID == inquiry })
+	return t.inquiries[i]
+}
+
+func (x *examiner) counter(model string) tokens.Counter {
+	if m, ok := x.windows.Lookup(model); ok {
+		return m.Counter()
+	}
+	return tokens.For(model)
+}
+
+func (x *examiner) window(model string) int {
+	if m, ok := x.windows.Lookup(model); ok {
+		return m.Window
+	}
+	m, _ := tokens.Lookup(model)
+	return m.Window
+}
+
+// carryOut says what the jobs could cost, and does them. It returns how many are
+// left.
+func (x *examiner) carryOut(ctx context.Context, jobs []ask.Job, one, many string) (int, error) {
+	if len(jobs) == 0 {
+		return 0, nil
+	}
+	prompts, most := 0, 0.0
+	unknown := []string{}
+	for _, j := range jobs {
+		prompts += j.Tokens
+		most += j.Most
+		if !priced(j.Model) && !slices.Contains(unknown, j.Model) {
+			unknown = append(unknown, j.Model)
+		}
+	}
+	line := fmt.Sprintf("to ask: %s, %s tokens of prompts", plural(len(jobs), one, many), number(int64(prompts)))
+	if most > 0 {
+		line += fmt.Sprintf(", at most $%.2f at list prices of %s", most, llm.PricesAsOf)
+	}
+	if x.limits.Spent > 0 {
+		line += fmt.Sprintf(", after $%.2f that are spent", x.limits.Spent)
+	}
+	x.a.note("%s", line)
+	if len(unknown) > 0 {
+		x.a.note("no price is known of %s: what it costs is not counted", strings.Join(unknown, ", "))
+	}
+	if x.flags.dryRun {
+		return 0, nil
+	}
+	for _, j := range jobs {
+		if err := x.wrong[j.Model]; err != nil {
+			return 0, fmt.Errorf("%s: %w", j.Model, err)
+		}
+	}
+	if x.limits.MaxCost == 0 && most > 0 {
+		return 0, fmt.Errorf("these questions cost money: say how much may be spent in all, --max-cost=%.2f", roundUp(x.limits.Spent+most))
+	}
+	if x.limits.MaxCost > 0 && x.limits.Spent+most > x.limits.MaxCost {
+		x.a.note("the ceiling of $%.2f may be reached before all is asked", x.limits.MaxCost)
+	}
+	bar := x.a.progress("asking")
+	done := 0
+	bar.set(0, len(jobs))
+	o := ask.Run(ctx, jobs, x.limits, x.stop, func(ask.Job, error) { done++; bar.set(done, len(jobs)) })
+	bar.close()
+	x.limits.Spent = o.Spent
+	for i, err := range o.Errs {
+		if i == 5 && len(o.Errs) > 6 {
+			x.a.note("and %d more like these", len(o.Errs)-i)
+			break
+		}
+		x.a.note("no answer: %v", err)
+		x.a.hint(llm.Hint(err))
+	}
+	for _, err := range o.Stopped {
+		x.a.note("%v", err)
+	}
+	spent := ""
+	if o.Spent > 0 {
+		spent = fmt.Sprintf(", $%.2f spent in all", o.Spent)
+	}
+	x.a.note("%s of %s answered%s", number(int64(o.Answered)), plural(len(jobs), one, many), spent)
+	return o.Failed + o.Left, nil
+}
+
+// roundUp gives whole cents that are enough.
+func roundUp(usd float64) float64 { return float64(int(usd*100)+1) / 100 }
+
+// answer asks in a cell and saves the answer. What came of an answer that broke off
+// is no answer.
+func (x *examiner) answer(ctx context.Context, id string, c eval.Cell, p *prompt.Prompt, n int) (float64, error) {
+	got, took, err := x.ask(ctx, id, c.String(), c.Model, p.Text, n)
+	if err != nil {
+		return 0, err
+	}
+	sum := sha256.Sum256([]byte(p.Text))
+	a := eval.Answer{
+		Cell: c, Prompt: hex.EncodeToString(sum[:]), Text: got.Text, FinishReason: got.FinishReason, ServedBy: got.Model, Notes: got.Notes,
+		Usage: usage(got.Usage), Cost: cost(got.Usage, c.Model), Seconds: took.Seconds(), Asked: time.Now().UTC().Truncate(time.Second),
+	}
+	if got.FinishReason == "length" {
+		x.a.note("%s: the answer was cut at a limit of tokens: raise --max-tokens, and remove %s to have it asked again", c, x.dir.Path(results.AnswerPath(c.Experiment, id)))
+	}
+	return value(a.Cost), x.dir.SaveAnswer(id, a)
+}
+
+// judgements are the jobs of all answers that the judge has not graded yet. Its reply
+// may be of no use; it was paid for, and is kept all the same.
+func (x *examiner) judgements(trials []*trial) ([]ask.Job, error) {
+	var jobs []ask.Job
+	all := 0
+	judge := x.flags.judge
+	for _, t := range trials {
+		answers, err := x.answers(t)
+		if err != nil {
+			return nil, err
+		}
+		judged, err := x.dir.Judged(t.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, answer := range answers {
+			inq := t.Inquiry(answer.Inquiry)
+			text := eval.JudgePrompt(inq, answer.Text)
+			id := results.ID(answer.Cell, "judge", judge, text)
+			all++
+			if _, ok := judged[id]; ok {
+				continue
+			}
+			n := x.counter(judge).Count(text)
+			what := "judging " + answer.Cell.String()
+			jobs = append(jobs, ask.Job{Name: what, Model: judge, Tokens: n, Most: x.most(judge, n), Ask: func(ctx context.Context) (float64, error) {
+				got, _, err := x.ask(ctx, id, what, judge, text, n)
+				if err != nil {
+					return 0, err
+				}
+				j := results.Judged{Answer: answer.ID(), Judge: judge, Text: got.Text, Usage: usage(got.Usage), Cost: cost(got.Usage, judge)}
+				if j.Grading, err = eval.ParseJudgement(got.Text, inq); err != nil {
+					x.a.note("%s: %v\nits reply is kept: remove %s to have it judged again", what, err, x.dir.Path(results.MarksPath(t.Name, id)))
+				}
+				j.Grading.Grader = eval.JudgePrefix + judge
+				return value(j.Cost), x.dir.SaveJudged(t.Name, id, j)
+			}})
+		}
+	}
+	x.a.note("%s, %s judged already", plural(all, "answer", "answers"), number(int64(all-len(jobs))))
+	return jobs, nil
+}
+
+// answers are those that a trial has to its prompts as they are, in the order of the
+// cells.
+func (x *examiner) answers(t *trial) ([]eval.Answer, error) {
+	saved, err := x.dir.Answers(t.Name)
+	if err != nil {
+		return nil, err
+	}
+	var found []eval.Answer
+	for _, c := range t.Cells(x.everAsked(t, saved)) {
+		if a, ok := saved[x.answerID(c, t.asked(c.Inquiry).prompts[c.Variant])]; ok {
+			found = append(found, a)
+		}
+	}
+	return found, nil
+}
+
+// everAsked are the models that this command asks, and behind them those that earlier
+// ones asked.
+func (x *examiner) everAsked(t *trial, saved map[string]eval.Answer) []string {
+	models := slices.Clone(x.asks(t))
+	var others []string
+	for _, a := range saved {
+		if !slices.Contains(models, a.Model) && !slices.Contains(others, a.Model) {
+			others = append(others, a.Model)
+		}
+	}
+	slices.Sort(others)
+	return append(models, others...)
+}
+
+// ask sends one message and waits for the whole answer. Before and after it is
+// written down that money is being spent.
+func (x *examiner) ask(ctx context.Context, id, what, model, text string, n int) (llm.Answer, time.Duration, error) {
+	if err := x.dir.Begin(id, results.Asking{What: what, Most: x.most(model, n)}); err != nil {
+		return llm.Answer{}, 0, err
+	}
+	start := time.Now()
+	got, err := x.clients[model].Ask(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: text}}}, nil)
+	took := time.Since(start)
+	var refused *llm.Error
+	if errors.As(err, &refused) && refused.Kind == llm.KindEmpty && got.FinishReason != "" {
+		err = nil // a silence that has come to its end is an answer, which was paid for
+	}
+	if err == nil {
+		return got, took, nil
+	}
+	if refused != nil {
+		switch refused.Kind {
+		case llm.KindAuth, llm.KindModel, llm.KindURL, llm.KindQuota:
+			err = &ask.FinalError{Err: err}
+		case llm.KindTooLarge:
+			err = &ask.QuestionError{Err: err}
+		}
+	}
+	if ctx.Err() != nil || got.Text != "" {
+		return got, took, err // it may have been paid for: the next run counts it
+	}
+	return got, took, errors.Join(err, x.dir.End(id))
+}
+
+func usage(u *llm.Usage) *eval.Usage {
+	if u == nil {
+		return nil
+	}
+	return &eval.Usage{Prompt: u.PromptTokens, Completion: u.CompletionTokens, Cached: u.CachedTokens, Reasoning: u.ReasoningTokens}
+}
+
+// cost is that of an answer at the list price of the model that was asked for: the
+// server may name another.
+func cost(u *llm.Usage, model string) *float64 {
+	if u == nil {
+		return nil
+	}
+	usd, ok := llm.EstimateCost(model, *u)
+	if !ok {
+		return nil
+	}
+	return &usd
+}

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"tracerag/eval"
+	"tracerag/eval/results"
+	"tracerag/trace/store"
+)
+
+// An experiment's runs are recorded by a tracerag run of their own each, as an agent's
+// are: the recorder hands the program our standard input and output, and these are
+// the experiment's, which says what the program reads.
+
+// recordRuns records those runs of an experiment that its inquiries are about, unless
+// that was done before and nothing has changed, and returns the traces' IDs by the
+// runs' names.
+func (a *app) recordRuns(ctx context.Context, x *eval.Experiment, dir *results.Dir, s *store.Store, e *evalFlags) (map[string]string, error) {
+	program, err := a.evalProgram(ctx, x, dir)
+	if err != nil {
+		return nil, err
+	}
+	traces := map[string]string{}
+	for _, q := range x.Inquiries {
+		for _, name := range q.Runs {
+			if traces[name] != "" {
+				continue
+			}
+			id, err := a.recordRun(ctx, x, name, program, dir, s, e)
+			if err != nil {
+				return nil, fmt.Errorf("run %s: %w", name, err)
+			}
+			traces[name] = id
+		}
+	}
+	return traces, nil
+}
+
+// recordRun records one run, or finds the trace of it.
+func (a *app) recordRun(ctx context.Context, x *eval.Experiment, name, program string, dir *results.Dir, s *store.Store, e *evalFlags) (string, error) {
+	run := x.Runs[name]
+	scratch, err := os.MkdirTemp("", "tracerag-experiment-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(scratch)
+	if err := x.Lay(scratch); err != nil {
+		return "", err
+	}
+	madeOf, err := hashRun(x, run, program, scratch, e)
+	if err != nil {
+		return "", err
+	}
+	have, err := dir.Run(x.Name, name)
+	if err != nil {
+		return "", err
+	}
+	if have.Of == madeOf && !e.fresh {
+		if _, err := s.Find(have.Trace); err == nil {
+			return have.Trace, nil
+		}
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	command := append([]string{filepath.Base(program)}, run.Args...)
+	a.note("%s: recording %s", x.Name, commandLine(command))
+	defer a.wait("recording " + commandLine(command))()
+	idFile := filepath.Join(dir.Path(), ".id")
+	defer os.Remove(idFile)
+	args := []string{"run", "--quiet", "--dir=" + dir.Traces(), "--id-file=" + a.absolute(idFile)}
+	args = append(args, e.recorder.args()...)
+	if len(x.Baseline) > 0 {
+		args = append(args, "--baseline="+commandLine(x.Baseline))
+	}
+	cmd := exec.CommandContext(ctx, exe, append(append(args, "--"), command...)...)
+	cmd.Dir = scratch
+	cmd.Env = append(withoutKeys(os.Environ()), "PATH="+filepath.Dir(program)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if run.Stdin != "" {
+		cmd.Stdin = strings.NewReader(run.Stdin)
+	}
+	var output ends
+	cmd.Stdout, cmd.Stderr = &output, &output
+	err = cmd.Run()
+	ids, _ := os.ReadFile(idFile) // missing if nothing was recorded
+	var exit *exec.ExitError
+	switch code := cmd.ProcessState; {
+	case err != nil && !errors.As(err, &exit):
+		return "", err
+	case len(bytes.TrimSpace(ids)) == 0 || code.ExitCode() != run.Exit:
+		text, _ := output.text()
+		return "", fmt.Errorf("%s exited with %d, want %d%s", commandLine(command), code.ExitCode(), run.Exit, lastLines(text))
+	}
+	id := strings.TrimSpace(string(ids))
+	return id, dir.SaveRun(x.Name, name, results.Run{Trace: id, Of: madeOf})
+}
+
+// withoutKeys leaves the keys for models out of an environment: a program that an
+// experiment names has no use for them.
+func withoutKeys(env []string) []string {
+	return slices.DeleteFunc(env, func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return strings.HasSuffix(name, "_API_KEY") || name == "TRACERAG_API_KEY_FILE"
+	})
+}
+
+// lastLines is the end of what a program printed, to stand below an error.
+func lastLines(text string) string {
+	const most = 10
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if text = strings.Join(lines[max(0, len(lines)-most):], "\n"); text == "" {
+		return ""
+	}
+	return "\n" + text
+}
+
+// args are the flags that choose the same recorder again.
+func (r *recorderFlags) args() []string {
+	args := []string{"--recorder=" + r.name, fmt.Sprintf("--max-hits=%d", r.maxHits), fmt.Sprintf("--max-stops=%d", r.maxStops)}
+	if r.noInlined {
+		args = append(args, "--no-inlined")
+	}
+	if r.noLines {
+		args = append(args, "--no-lines")
+	}
+	if r.memory > 0 {
+		args = append(args, "--memory="+r.memory.String())
+	}
+	return args
+}
+
+// hashRun is a hash of all that a run's trace depends on: the program, what it gets,
+// and who records it.
+func hashRun(x *eval.Experiment, run eval.Run, program, files string, e *evalFlags) (string, error) {
+	h := sha256.New()
+	enc := json.NewEncoder(h)
+	if err := enc.Encode([]any{version(), run, x.Baseline, e.recorder.args(), filepath.Base(program)}); err != nil {
+		return "", err
+	}
+	f, err := os.Open(program)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	err = filepath.WalkDir(files, func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(files, name)
+		if err != nil {
+			return err
+		}
+		return enc.Encode([]any{filepath.ToSlash(rel), data})
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// evalProgram builds or installs an experiment's program, and returns its path.
+func (a *app) evalProgram(ctx context.Context, x *eval.Experiment, dir *results.Dir) (string, error) {
+	module, version, ok := x.Program.Module()
+	if ok {
+		return a.installed(ctx, module, version)
+	}
+	from := filepath.FromSlash(string(x.Program))
+	if !filepath.IsAbs(from) {
+		from = filepath.Join(x.Dir(), from)
+	}
+	if info, err := os.Stat(from); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("program: there is no directory %s", quote(from))
+	}
+	done := a.wait("building " + string(x.Program))
+	defer done()
+	// Without the version control's state, which changes with every commit, an
+	// unchanged program is the same binary.
+	to := a.absolute(dir.Path("bin", x.Name))
+	return goBuilds(ctx, to, from, nil, "build", "-buildvcs=false", "-o", "{}", ".")
+}
+
+// installed returns the path of a program that go install has put among the user's
+// cached files, now or earlier.
+func (a *app) installed(ctx context.Context, module, version string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("program %s: %w", module, err)
+	}
+	release, err := exec.CommandContext(ctx, "go", "env", "GOVERSION").Output()
+	if err != nil {
+		return "", fmt.Errorf("program %s: the go command is needed: %w", module, err)
+	}
+	at := module + "@" + version
+	to := filepath.Join(cache, "tracerag", "programs", strings.ReplaceAll(at, "/", "!"), strings.TrimSpace(string(release)))
+	if program, err := onlyFile(to); err == nil {
+		return program, nil
+	}
+	a.note("go install %s", at)
+	defer a.wait("installing " + path.Base(module))()
+	return goBuilds(ctx, to, "", []string{"GOBIN={}"}, "install", at)
+}
+
+// goBuilds runs the go command, which is to put one program into a directory that
+// "{}" stands for, and moves that directory to where it belongs when it is whole.
+func goBuilds(ctx context.Context, to, from string, env []string, args ...string) (string, error) {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return "", err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(to), ".new-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "{}", tmp+string(filepath.Separator))
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = from
+	if from == "" {
+		cmd.Dir = tmp // outside of any module
+	}
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	for _, v := range env {
+		cmd.Env = append(cmd.Env, strings.ReplaceAll(v, "{}", tmp))
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("program: go %s: %w%s", args[0], err, lastLines(string(out)))
+	}
+	if err := os.RemoveAll(to); err != nil {
+		return "", err
+	}
+	if err := os.Rename(tmp, to); err != nil && !exists(to) { // another process may have been faster
+		return "", err
+	}
+	return onlyFile(to)
+}
+
+// onlyFile returns the path of the file in a directory that holds one.
+func onlyFile(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	if len(entries) != 1 {
+		return "", fmt.Errorf("program: there are %d files in %s, want one program", len(entries), dir)
+	}
+	return filepath.Join(dir, entries[0].Name()), nil
+}
