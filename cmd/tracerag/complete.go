@@ -246,6 +246,8 @@ func (c *completer) words(words ...string) {
 func (c *completer) operand(command *command, before []string) {
 	usage := command.args
 	switch {
+	case command.name == "eval" && len(before) == 0:
+		c.words("experiment")
 	case strings.Contains(usage, "TRACE"), strings.HasSuffix(usage, " A B"):
 		c.traces()
 		if strings.Contains(c.word, "/") {

@@ -445,3 +445,66 @@ func fillIn(t *testing.T, path string, mark func(answer, criterion string) strin
 		t.Fatal(err)
 	}
 }
+
+// TestExperimentRecords: a run is recorded once, anew when something has changed, and
+// not taken when it did not end as it should.
+func TestExperimentRecords(t *testing.T) {
+	program := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(program, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	source := "package main\n\nimport \"os\"\n\nfunc main() {\n\t_, err := os.ReadFile(\"in.txt\")\n\tshow(err)\n}\n\n//go:noinline\nfunc show(err error) {\n\tif err != nil {\n\t\tprintln(\"no\", \"input\")\n\t\tos.Exit(3)\n\t}\n}\n"
+	write("go.mod", "module example.com/tiny\n\ngo 1.21\n")
+	write("main.go", source)
+	const text = "name: tiny\nprogram: %s\nfiles: {in.txt: %q}\nruns: {once: {args: [x], exit: %d}}\n" +
+		"inquiries: [{id: why, runs: [once], question: why, criteria: [{id: c, text: says why}]}]\n"
+	x := newExaminee(t, text, program, "one", 0)
+	again := func(want bool, args ...string) {
+		t.Helper()
+		_, stderr := x.run(0, append([]string{"--prompts-only"}, args...)...)
+		if got := strings.Contains(stderr, "tiny: recording "); got != want {
+			t.Errorf("recorded: %v, want %v\n%s", got, want, stderr)
+		}
+	}
+	rewrite := func(args ...any) {
+		t.Helper()
+		if err := os.WriteFile(x.file, fmt.Appendf(nil, text, args...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again(true)
+	again(false)
+	again(true, "--fresh")
+	again(true, "--no-inlined")
+	again(true)
+	rewrite(program, "two", 0)
+	again(true)
+	again(false)
+	write("main.go", source+"\nfunc init() { show(nil) }\n")
+	again(true)
+
+	rewrite(program, "two", 3)
+	_, stderr := x.run(1, "--prompts-only")
+	if !strings.Contains(stderr, "run once: ") || !strings.Contains(stderr, " x exited with 0, want 3") {
+		t.Errorf("messages:\n%s", stderr)
+	}
+	write("main.go", strings.ReplaceAll(source, "in.txt", "out.txt"))
+	rewrite(program, "two", 0)
+	_, stderr = x.run(1, "--prompts-only")
+	if !strings.Contains(stderr, " x exited with 3, want 0\n  no input") {
+		t.Errorf("messages without what the program said:\n%s", stderr)
+	}
+	write("main.go", source+"func {")
+	_, stderr = x.run(1, "--prompts-only")
+	if !strings.Contains(stderr, "program: go build: ") || !strings.Contains(stderr, "main.go:17:") {
+		t.Errorf("messages without the compiler's:\n%s", stderr)
+	}
+	write("main.go", source)
+	_, stderr = x.run(1)
+	if !strings.Contains(stderr, "names no models: who is to be asked?\n  --model NAME names one") {
+		t.Errorf("messages:\n%s", stderr)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,33 @@ func TestKeyIsNowhere(t *testing.T) {
 		s.run(0, "https://example.com/v1", "doctor")
 		s.files(1, 1)
 	})
+	t.Run("experiment", func(t *testing.T) {
+		s := newSecret(t)
+		cache, err := exec.Command("go", "env", "GOCACHE").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.env = append(s.env, "OPENAI_API_KEY="+s.key, "GOCACHE="+strings.TrimSpace(string(cache)))
+		file := filepath.Join(s.dir, "experiment.yaml")
+		if err := os.WriteFile(file, fmt.Appendf(nil, twiceExperiment, fixtures.Dir("twice")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ask := []string{"eval", "experiment", "--retries=1", "--max-cost=5", "--repetitions=1", "--model=gpt-4o", "--judge=gpt-4o-mini", file}
+		for _, step := range s.talkative() {
+			s.run(1, s.serve(step), ask...)
+		}
+		s.run(0, s.serve(llmtest.Say("By `main.feature`.")), ask...)
+		s.files(2, 0)
+	})
+}
+
+// TestExperimentsProgramsGetNoKeys: what an experiment's file has run is not told the
+// keys of the models.
+func TestExperimentsProgramsGetNoKeys(t *testing.T) {
+	got := withoutKeys([]string{"PATH=/bin", "OPENAI_API_KEY=x", "A=OPENAI_API_KEY", "ANTHROPIC_API_KEY=", "TRACERAG_API_KEY_FILE=f", "TRACERAG_MODEL=m"})
+	if want := []string{"PATH=/bin", "A=OPENAI_API_KEY", "TRACERAG_MODEL=m"}; !slices.Equal(got, want) {
+		t.Errorf("left are %q, want %q", got, want)
+	}
 }
 
 // secret runs commands with a key.
