@@ -66,6 +66,7 @@ fuzz:
 e2e:
 	TRACERAG_REAL=all $(GO) test -count=1 -timeout 30m -run TestReal -v ./cmd/tracerag
 	TRACERAG_REAL=all $(GO) test -count=1 -timeout 30m -run 'TestCovered|TestCallers' -v ./bench
+	TRACERAG_REAL=all $(GO) test -count=1 -timeout 30m -v ./fixtures/experiments
 
 # Real programs, recorded $(SOAK) times each, must do what they do alone; and twice
 # as often must a program that counts its calls have them all in its trace.
