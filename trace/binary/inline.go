@@ -201,67 +201,80 @@ func (f *File) Inlined(fn *Func) []InlinedCall {
 	if i < 0 {
 		return nil
 	}
-	r, p := f.tab.record(i), f.tables(i)
+	r := f.tab.record(i)
+	if _, ok := r.tree(); !ok {
+		return nil // in most functions
+	}
+	p := f.tables(i)
 
-	// Which entries of the tree are in use, and by which pcs.
-	ranges := map[int32][][2]uint64{}
-	own := map[int32]uint64{} // a pc of the call's own code
-	parent := map[int32]int32{}
+	// Which entries of the tree are in use, and by which pcs. There are no more
+	// entries than there is room for in all trees.
+	n := int32(0)
+	for _, s := range p.inl {
+		n = max(n, s.value+1)
+	}
+	type entry struct {
+		ranges [][2]uint64
+		parent int32
+		own    uint64 // a pc of the call's own code, as a distance from the entry,
+		owns   bool   // if there is one
+	}
+	entries := make([]entry, min(int(n), len(f.tab.trees)/treeEntrySize))
+	var keys []int32
 	from := uint64(0)
 	for _, s := range p.inl {
 		pcs := [2]uint64{fn.Entry + from, fn.Entry + uint64(s.end)}
-		for k := s.value; k >= 0; k = parent[k] {
-			e, ok := f.tab.inlined(r, k)
+		for k := s.value; k >= 0; {
+			t, ok := f.tab.inlined(r, k)
 			if !ok {
 				break
 			}
-			if _, ok := parent[k]; !ok {
-				up := p.inl.at(uint64(e.parentPC))
-				if _, ok := f.tab.inlined(r, up); !ok || up >= k { // damaged: see Frames
-					up = -1
+			e := &entries[k]
+			if e.ranges == nil {
+				e.parent = p.inl.at(uint64(t.parentPC))
+				if _, ok := f.tab.inlined(r, e.parent); !ok || e.parent >= k { // damaged: see Frames
+					e.parent = -1
 				}
-				parent[k] = up
+				keys = append(keys, k)
 			}
-			rs := ranges[k]
-			if n := len(rs); n > 0 && rs[n-1][1] == pcs[0] {
-				rs[n-1][1] = pcs[1]
+			if n := len(e.ranges); n > 0 && e.ranges[n-1][1] == pcs[0] {
+				e.ranges[n-1][1] = pcs[1]
 			} else {
-				rs = append(rs, pcs)
+				e.ranges = append(e.ranges, pcs)
 			}
-			ranges[k] = rs
-		}
-		if _, ok := own[s.value]; !ok {
-			own[s.value] = from
+			if k == s.value && !e.owns {
+				e.own, e.owns = from, true
+			}
+			k = e.parent
 		}
 		from = uint64(s.end)
 	}
-	if len(ranges) == 0 {
+	if len(keys) == 0 {
 		return nil
-	}
-	keys := make([]int32, 0, len(ranges))
-	for k := range ranges {
-		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b int32) int {
 		// A caller has the lower number.
-		return cmp.Or(cmp.Compare(ranges[a][0][0], ranges[b][0][0]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(entries[a].ranges[0][0], entries[b].ranges[0][0]), cmp.Compare(a, b))
 	})
-	index := map[int32]int{-1: -1}
+	index := make([]int, len(entries)) // in keys
 	for i, k := range keys {
 		index[k] = i
 	}
 	out := make([]InlinedCall, len(keys))
 	for i, k := range keys {
-		e, _ := f.tab.inlined(r, k)
-		c := &out[i]
-		c.Name = f.tab.name(e.nameOff)
+		t, _ := f.tab.inlined(r, k)
+		e, c := &entries[k], &out[i]
+		c.Name = f.tab.name(t.nameOff)
 		c.Package = f.packageOf(c.Name)
-		c.StartLine = int(e.startLine)
-		c.Ranges = ranges[k]
-		c.Parent = index[parent[k]]
-		c.CallLine = line(p, uint64(e.parentPC))
-		if at, ok := own[k]; ok { // always: at least a no-op that marks the call
-			c.File = f.tab.file(r.unit(), p.file.at(at))
+		c.StartLine = int(t.startLine)
+		c.Ranges = e.ranges
+		c.Parent = -1
+		if e.parent >= 0 {
+			c.Parent = index[e.parent]
+		}
+		c.CallLine = line(p, uint64(t.parentPC))
+		if e.owns { // always: at least a no-op that marks the call
+			c.File = f.tab.file(r.unit(), p.file.at(e.own))
 		}
 	}
 	return out

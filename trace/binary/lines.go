@@ -1,5 +1,7 @@
 package binary
 
+import "iter"
+
 // LineSpan is machine code that stands next to each other and belongs to one line
 // of the function that has it.
 type LineSpan struct {
@@ -11,44 +13,40 @@ type LineSpan struct {
 	Inlined bool
 }
 
-// Lines returns the lines of all of a function's code, by address. Fn is one of
+// Lines yields the lines of all of a function's code, by address. Fn is one of
 // f.Funcs. Like Inlined, it may be called from several goroutines at once, for
 // different functions.
-func (f *File) Lines(fn *Func) []LineSpan {
-	i := f.index(fn.Entry)
-	if i < 0 {
-		return nil
-	}
-	r, p := f.tab.record(i), f.tables(i)
-	own := f.tab.ownFile(r, fn.End-fn.Entry)
-	out := make([]LineSpan, 0, len(p.line))
-	// The tables change at different pcs: a span ends where the first of them does.
-	files, lines, inl := p.file, p.line, p.inl
-	for from := uint32(0); len(files) > 0 && len(lines) > 0; {
-		to := min(files[0].end, lines[0].end)
-		s := LineSpan{From: fn.Entry + uint64(from), Line: int(max(0, lines[0].value))}
-		file := files[0].value
-		if len(inl) > 0 {
-			to = min(to, inl[0].end)
-			if at, ok := f.outermost(i, inl[0].value); ok {
-				s.Line, s.Inlined, file = line(p, at), true, p.file.at(at)
+func (f *File) Lines(fn *Func) iter.Seq[LineSpan] {
+	return func(yield func(LineSpan) bool) {
+		i := f.index(fn.Entry)
+		if i < 0 {
+			return
+		}
+		r, p := f.tab.record(i), f.tables(i)
+		own := f.tab.ownFile(r, fn.End-fn.Entry)
+		// The tables change at different pcs: a span ends where the first of them does.
+		files, lines, inl := p.file, p.line, p.inl
+		for from := uint32(0); len(files) > 0 && len(lines) > 0; {
+			to := min(files[0].end, lines[0].end)
+			s := LineSpan{From: fn.Entry + uint64(from), Line: int(max(0, lines[0].value))}
+			file := files[0].value
+			if len(inl) > 0 {
+				to = min(to, inl[0].end)
+				if at, ok := f.outermost(i, inl[0].value); ok {
+					s.Line, s.Inlined, file = line(p, at), true, p.file.at(at)
+				}
 			}
-		}
-		if file != own {
-			s.Line = 0
-		}
-		s.To = fn.Entry + uint64(to)
-		if to > from {
-			out = append(out, s)
-		}
-		from = to
-		for _, t := range []*steps{&files, &lines, &inl} {
-			for len(*t) > 0 && (*t)[0].end <= to {
-				*t = (*t)[1:]
+			if file != own {
+				s.Line = 0
 			}
+			s.To = fn.Entry + uint64(to)
+			if to > from && !yield(s) {
+				return
+			}
+			from = to
+			files, lines, inl = files.behind(to), lines.behind(to), inl.behind(to)
 		}
 	}
-	return out
 }
 
 // outermost returns the pc that stands for the outermost of the calls around entry

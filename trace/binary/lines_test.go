@@ -20,7 +20,7 @@ func TestLinesAgreeWithFrames(t *testing.T) {
 			continue
 		}
 		at := fn.Entry
-		for _, s := range f.Lines(fn) {
+		for s := range f.Lines(fn) {
 			if s.From != at || s.To <= s.From {
 				t.Fatalf("%s: a span from %#x to %#x follows %#x", fn.Name, s.From, s.To, at)
 			}

@@ -74,12 +74,25 @@ func (t *table) valueAt(off uint32, size, pc uint64) int32 {
 type steps []step
 
 func (t *table) decode(off uint32, size uint64) steps {
-	var out steps
+	n := 0
+	t.walk(off, size, func(step) bool { n++; return true })
+	if n == 0 {
+		return nil
+	}
+	out := make(steps, 0, n)
 	t.walk(off, size, func(s step) bool {
 		out = append(out, s)
 		return true
 	})
 	return out
+}
+
+// behind returns the steps that end behind a distance from the function's entry.
+func (s steps) behind(pc uint32) steps {
+	for len(s) > 0 && s[0].end <= pc {
+		s = s[1:]
+	}
+	return s
 }
 
 // at is the value at a distance from the function's entry, -1 where there is

@@ -69,7 +69,12 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 	}
 	checked := make(chan error, 1)
 	go func() { checked <- checkLayout(t.Path, f, runtime) }()
-	p.plan, err = patch.Make(f, records, patch.Options{Inlined: !o.NoInlined, Lines: !o.NoLines})
+	// The code is read once, for the plan and for what is asked of it later.
+	code, err := f.Code()
+	if err == nil {
+		p.code = func() *binary.Code { return code }
+		p.plan, err = patch.Make(f, code, records, patch.Options{Inlined: !o.NoInlined, Lines: !o.NoLines})
+	}
 	if e := <-checked; e != nil {
 		return nil, e
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,76 +88,107 @@ func checkLayout(path string, f *program.File, l machine.Runtime) error {
 		"runtime.m": {"p": l.P},
 		"runtime.p": {"id": l.ID},
 	}
-	// Most of the debug information need not be decompressed, which is half of
-	// the time that a small program's plan takes.
-	for _, whole := range []bool{false, true} {
-		d, err := debugInfo(e, want, whole)
-		if err != nil {
-			return nil
-		}
-		if err := compareLayout(d, f, want); err != nil || len(want) == 0 {
-			return err
-		}
+	if found, err := checkUnits(e, f, want); found {
+		return err
 	}
-	return nil
-}
-
-// debugInfo reads a program's debug information: all of it, or up to the unit that
-// has the types with these names.
-func debugInfo(e *elf.File, types map[string]map[string]uint32, whole bool) (*dwarf.Data, error) {
-	section := func(name string) []byte {
-		if s := e.Section(name); s != nil {
-			if b, err := s.Data(); err == nil {
-				return b
-			}
-		}
+	d, err := e.DWARF()
+	if err != nil {
 		return nil
 	}
-	s := e.Section(".debug_info")
-	if s == nil {
-		return e.DWARF() // has other names for it
+	return compareLayout(d, f, want)
+}
+
+// checkUnits looks for the structs in each unit of a program's debug information, as
+// the linker of Go writes it, up to the one that has them all. It does without the rest,
+// much of which would have to be decompressed, and without what stands before the
+// structs in their unit: to read all of that takes longer than to plan a small program.
+func checkUnits(e *elf.File, f *program.File, want map[string]map[string]uint32) (found bool, err error) {
+	info, abbrev := e.Section(".debug_info"), e.Section(".debug_abbrev")
+	if info == nil || abbrev == nil {
+		return false, nil // they have other names
 	}
-	// A unit begins with its length.
-	var info []byte
-	for r := s.Open(); ; {
-		head := make([]byte, 4)
-		if _, err := io.ReadFull(r, head); err == io.EOF {
-			break
-		} else if err != nil {
-			return nil, err
+	var unit []byte
+	for r := info.Open(); ; {
+		// A unit begins with its length.
+		unit = slices.Grow(unit[:0], 4)[:4]
+		if _, err := io.ReadFull(r, unit); err != nil {
+			return false, nil
 		}
-		n := int64(binary.LittleEndian.Uint32(head))
-		if n >= 0xffff_fff0 || n > int64(s.Size) {
-			return e.DWARF() // units of the other, wider form
+		n := int64(binary.LittleEndian.Uint32(unit))
+		if n >= 0xffff_fff0 || n > int64(info.Size) {
+			return false, nil // units of the other, wider form
 		}
-		from := len(info)
-		info = append(info, head...)
-		info = slices.Grow(info, int(n))[:from+4+int(n)]
-		if _, err := io.ReadFull(r, info[from+4:]); err != nil {
-			return nil, err
+		unit = slices.Grow(unit, int(n))[:4+n]
+		if _, err := io.ReadFull(r, unit[4:]); err != nil {
+			return false, nil
 		}
-		has := 0
-		for name := range types {
-			if bytes.Contains(info[from:], append([]byte(name), 0)) {
-				has++
+		has := func(name string) bool { return bytes.Contains(unit, append([]byte(name), 0)) }
+		if !has("runtime.g") || !has("runtime.m") || !has("runtime.p") {
+			continue
+		}
+		forms, err := abbrev.Data()
+		if err != nil {
+			return false, nil
+		}
+		d, err := dwarf.New(forms, nil, nil, unit, nil, nil, nil, nil)
+		if err != nil {
+			return false, nil
+		}
+		var structs []*dwarf.Reader
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			if at := findStruct(d, unit, name); at != nil {
+				structs = append(structs, at)
 			}
 		}
-		if has == len(types) && !whole {
-			break
+		if len(structs) < len(want) {
+			continue
 		}
+		for i, name := range slices.Sorted(maps.Keys(want)) {
+			if err := compareFields(structs[i], f, name, want[name]); err != nil {
+				return true, err
+			}
+		}
+		return true, nil
 	}
-	d, err := dwarf.New(section(".debug_abbrev"), nil, nil, info, nil, nil, nil, section(".debug_str"))
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range []string{".debug_addr", ".debug_str_offsets", ".debug_line_str"} {
-		if b := section(name); b != nil {
-			if err := d.AddSection(name, b); err != nil {
-				return nil, err
+}
+
+// findStruct finds a struct by its name, which is the first of what an entry has: the
+// entry begins with one or two bytes before it. It returns what reads the fields, nil if
+// there is no such struct.
+func findStruct(d *dwarf.Data, unit []byte, name string) *dwarf.Reader {
+	text := append([]byte(name), 0)
+	for from := 0; ; from++ {
+		i := bytes.Index(unit[from:], text)
+		if i < 0 {
+			return nil
+		}
+		from += i
+		for _, at := range []int{from - 1, from - 2} {
+			r := d.Reader()
+			r.Seek(dwarf.Offset(at))
+			if e, err := r.Next(); err == nil && e != nil && e.Tag == dwarf.TagStructType && e.Children && e.Val(dwarf.AttrName) == name {
+				return r
 			}
 		}
 	}
-	return d, nil
+}
+
+// compareFields compares the offsets of a struct's fields, which r reads.
+func compareFields(r *dwarf.Reader, f *program.File, name string, fields map[string]uint32) error {
+	for {
+		m, err := r.Next()
+		if err != nil || m == nil || m.Tag == 0 {
+			return nil
+		}
+		field, _ := m.Val(dwarf.AttrName).(string)
+		at, ok := m.Val(dwarf.AttrDataMemberLoc).(int64)
+		if off, known := fields[field]; known && ok && int64(off) != at {
+			return &Unsuitable{Why: fmt.Sprintf("its runtime is not that of %s: %s.%s is at offset %d, not %d", f.GoVersion, name, field, at, off)}
+		}
+		if m.Children {
+			r.SkipChildren()
+		}
+	}
 }
 
 // compareLayout compares the offsets of fields, by struct, with those in the debug
@@ -185,18 +217,9 @@ func compareLayout(d *dwarf.Data, f *program.File, want map[string]map[string]ui
 			r.SkipChildren()
 			continue
 		}
-		for e.Children {
-			m, err := r.Next()
-			if err != nil || m == nil || m.Tag == 0 {
-				break
-			}
-			field, _ := m.Val(dwarf.AttrName).(string)
-			at, ok := m.Val(dwarf.AttrDataMemberLoc).(int64)
-			if off, known := fields[field]; known && ok && int64(off) != at {
-				return &Unsuitable{Why: fmt.Sprintf("its runtime is not that of %s: %s.%s is at offset %d, not %d", f.GoVersion, name, field, at, off)}
-			}
-			if m.Children {
-				r.SkipChildren()
+		if e.Children {
+			if err := compareFields(r, f, name, fields); err != nil {
+				return err
 			}
 		}
 		delete(want, name)

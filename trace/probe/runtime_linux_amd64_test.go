@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"debug/elf"
 	"errors"
 	"testing"
 
@@ -51,6 +52,20 @@ func TestLayoutIsCheckedAgainstDWARF(t *testing.T) {
 	}
 	if err := checkLayout(path, f, l); err != nil {
 		t.Errorf("the table disagrees with DWARF: %v", err)
+	}
+	// By the short way, which reads little of it.
+	e, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	types := map[string]map[string]uint32{"runtime.g": {"goid": l.GoID}, "runtime.m": {"p": l.P}, "runtime.p": {"id": l.ID}}
+	if found, err := checkUnits(e, f, types); !found || err != nil {
+		t.Errorf("the structs were found: %v, %v", found, err)
+	}
+	types["runtime.q"] = nil
+	if found, _ := checkUnits(e, f, types); found {
+		t.Error("a struct was found that there is not")
 	}
 	for name, change := range map[string]func(*machine.Runtime){
 		"goid": func(l *machine.Runtime) { l.GoID += 8 },

@@ -30,7 +30,11 @@ func BenchmarkMake(b *testing.B) {
 		if f, err = binary.Open(path); err != nil { // it caches what Make asks for
 			b.Fatal(err)
 		}
-		if p, err = Make(f, func(string) bool { return true }, Options{Inlined: true}); err != nil {
+		code, err := f.Code()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if p, err = Make(f, code, func(string) bool { return true }, Options{Inlined: true}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -53,8 +57,8 @@ func BenchmarkMake(b *testing.B) {
 
 // BenchmarkEmit writes the stubs and patches of the same plan.
 func BenchmarkEmit(b *testing.B) {
-	f, _ := open(b, "tablecat")
-	p, err := Make(f, func(string) bool { return true }, Options{Inlined: true})
+	f, c := open(b, "tablecat")
+	p, err := Make(f, c, func(string) bool { return true }, Options{Inlined: true})
 	if err != nil {
 		b.Fatal(err)
 	}

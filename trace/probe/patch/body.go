@@ -1,6 +1,9 @@
 package patch
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // A body is the code of one function, taken apart.
 type body struct {
@@ -8,8 +11,10 @@ type body struct {
 	code  []byte // with the padding after it
 	ins   []inst
 	tail  uint32  // where the padding begins
-	at    []int32 // the instruction that begins at an offset, or -1
+	at    []int32 // by offset: one more than the instruction that begins there, 0 if none does
 	enter []bool  // by instruction: control may come from elsewhere than the one before
+	calls []int32 // instructions that are direct calls
+	props props   // of all instructions together
 	jumps []indirect
 	lost  bool // there is a jump to a computed address that is not understood
 }
@@ -27,32 +32,37 @@ const int3 = 0xcc
 // reuses what b holds. It returns why it cannot, "" if it can.
 func (b *body) disassemble(entry uint64, code []byte, word func(addr uint64) (uint64, bool)) (why string) {
 	b.entry, b.code = entry, code
-	b.ins, b.jumps, b.lost = b.ins[:0], b.jumps[:0], false
-	b.at = b.at[:0]
+	b.ins, b.calls, b.jumps, b.props, b.lost = b.ins[:0], b.calls[:0], b.jumps[:0], 0, false
 	b.tail = uint32(len(code))
+	b.at = slices.Grow(b.at[:0], len(code))[:len(code)]
+	clear(b.at)
 	for off := uint32(0); off < b.tail; {
 		if code[off] == int3 && len(bytes.Trim(code[off:], "\xcc")) == 0 && off > 0 {
 			b.tail = off
 			break
 		}
-		in, ok := decode(code, off)
-		if !ok {
+		n := len(b.ins)
+		b.ins = slices.Grow(b.ins, 1)[:n+1]
+		in := &b.ins[n]
+		if !in.decode(code, off) {
 			return "an instruction that is not understood"
 		}
-		b.at = append(b.at, int32(len(b.ins)))
-		for range in.size - 1 {
-			b.at = append(b.at, -1)
-		}
-		b.ins = append(b.ins, in)
+		b.at[off] = int32(n + 1)
 		off += uint32(in.size)
 	}
+	b.at = b.at[:b.tail]
 	if len(b.ins) == 0 {
 		return "no code"
 	}
-	b.enter = append(b.enter[:0], make([]bool, len(b.ins))...)
+	b.enter = slices.Grow(b.enter[:0], len(b.ins))[:len(b.ins)]
+	clear(b.enter)
 	computed := 0
 	for i := range b.ins {
 		in := &b.ins[i]
+		b.props |= in.props
+		if in.flow == flowCall {
+			b.calls = append(b.calls, int32(i))
+		}
 		switch in.flow {
 		case flowCond, flowJump, flowCall:
 			if in.target < 0 || in.target >= int64(len(code)) {
@@ -80,7 +90,7 @@ func (b *body) index(off int64) int {
 	if off < 0 || off >= int64(len(b.at)) {
 		return -1
 	}
-	return int(b.at[off])
+	return int(b.at[off]) - 1
 }
 
 // bytesOf are the bytes of the instructions from..to.
@@ -116,11 +126,11 @@ func (b *body) findTables(word func(addr uint64) (uint64, bool)) {
 			if !ok || v <= b.entry || v-b.entry >= uint64(len(b.at)) {
 				break // at the entry there is no case of a switch: a function value
 			}
-			k := b.at[v-b.entry]
+			k := b.index(int64(v - b.entry))
 			if k < 0 {
 				break
 			}
-			t.targets = append(t.targets, int(k))
+			t.targets = append(t.targets, k)
 		}
 		if len(t.targets) > 0 {
 			tables = append(tables, t)

@@ -69,11 +69,22 @@ type decoder struct {
 	r, x, b                       byte // bit 3 of the numbers of the registers in ModRM.reg, SIB.index and ModRM.rm, SIB.base or the opcode
 	vector                        bool // VEX or EVEX
 	v                             byte // VEX.vvvv: another register
+
+	own opcode // of a vector instruction, which no table has
 }
 
 // decode decodes the instruction at code[off:]. It fails on what is no
 // instruction of the 64-bit mode, and on what it does not know.
-func decode(code []byte, off uint32) (inst, bool) {
+func decode(code []byte, off uint32) (in inst, ok bool) {
+	if !in.decode(code, off) {
+		return inst{}, false
+	}
+	return in, true
+}
+
+// decode is the same in place, since a program has a million instructions. When it
+// fails it may have written something.
+func (in *inst) decode(code []byte, off uint32) bool {
 	d := decoder{p: code[off:]}
 	if len(d.p) > maxInst {
 		d.p = d.p[:maxInst]
@@ -81,16 +92,16 @@ func decode(code []byte, off uint32) (inst, bool) {
 	d.prefixes()
 	op, o, ok := d.opcode()
 	if !ok || !o.known {
-		return inst{}, false
+		return false
 	}
-	in := inst{off: off, props: o.props, reads: o.reads, kills: o.kills}
+	*in = inst{off: off, props: o.props, reads: o.reads, kills: o.kills}
 	var m operand
 	if o.modRM {
-		if m, ok = d.operand(); !ok {
-			return inst{}, false
+		if !d.operand(&m) {
+			return false
 		}
 		in.relAt = m.ripAt
-		in.addOperand(&d, op, o, m)
+		in.addOperand(&d, op, o, &m)
 	} else if n := byte(op)&7 | d.b; !d.vector && isScratch(n) {
 		in.props |= scratch // push r12, mov r13d, ...
 	} else if n == regSP && (op&^7 == 0x90 || op&^15 == 0xb0 || op&^7 == map0F|0xc8) {
@@ -107,11 +118,11 @@ func decode(code []byte, off uint32) (inst, bool) {
 	at := d.i
 	d.i += n
 	if n < 0 || d.i > len(d.p) {
-		return inst{}, false
+		return false
 	}
 	in.size = uint8(d.i)
-	if o.group != groupNone && !in.refine(&d, op, o, m, d.p[at:d.i]) {
-		return inst{}, false
+	if o.group != groupNone && !in.refine(&d, op, o, &m, d.p[at:d.i]) {
+		return false
 	}
 	switch o.imm {
 	case rel8:
@@ -125,7 +136,7 @@ func decode(code []byte, off uint32) (inst, bool) {
 			in.target = int64(in.end()) + int64(int32(le.Uint32(d.p[in.relAt:])))
 		}
 	}
-	return in, true
+	return true
 }
 
 // operandOf decodes only the operand of the instruction at code[off:], which has
@@ -138,7 +149,7 @@ func operandOf(code []byte, off uint32) (op int, m operand, ok bool) {
 	if !ok || !o.modRM || d.vector {
 		return op, m, false
 	}
-	m, ok = d.operand()
+	ok = d.operand(&m)
 	return op, m, ok
 }
 
@@ -152,6 +163,9 @@ func (d *decoder) next() byte {
 }
 
 func (d *decoder) prefixes() {
+	if len(d.p) > 0 && !isPrefix[d.p[0]] {
+		return
+	}
 	for ; d.i < len(d.p); d.i++ {
 		switch c := d.p[d.i]; c {
 		case 0x66:
@@ -175,29 +189,41 @@ func (d *decoder) prefixes() {
 	}
 }
 
+// isPrefix tells what prefixes does not pass by.
+var isPrefix = func() (is [256]bool) {
+	for _, c := range []byte{0x66, 0xf2, 0xf3, 0xf0, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65} {
+		is[c] = true
+	}
+	for c := 0x40; c <= 0x4f; c++ {
+		is[c] = true
+	}
+	return is
+}()
+
 // opcode reads the opcode. Its number is that in the map, with the map above it.
-func (d *decoder) opcode() (op int, o opcode, ok bool) {
-	rexOrPrefix := d.i > 0 && d.p[d.i-1]&0xf0 == 0x40 || d.opsize || d.f2 || d.f3 || d.lock
+func (d *decoder) opcode() (op int, o *opcode, ok bool) {
+	before := d.i
 	switch c := d.next(); c {
 	case 0x0f:
 		switch c := d.next(); c {
 		case 0x38:
 			c := d.next()
-			return map38 | int(c), threeByte38(c), d.i <= len(d.p)
+			return map38 | int(c), &after38[c], d.i <= len(d.p)
 		case 0x3a:
 			c := d.next()
-			return map3A | int(c), threeByte3A(c), d.i <= len(d.p)
+			return map3A | int(c), &after3A[c], d.i <= len(d.p)
 		default:
-			return map0F | int(c), twoByte[c], d.i <= len(d.p)
+			return map0F | int(c), &twoByte[c], d.i <= len(d.p)
 		}
 	case 0xc4, 0xc5, 0x62:
 		// VEX and EVEX stand in place of these prefixes.
-		if rexOrPrefix {
-			return 0, opcode{}, false
+		if before > 0 && d.p[before-1]&0xf0 == 0x40 || d.opsize || d.f2 || d.f3 || d.lock {
+			return 0, nil, false
 		}
-		return d.vectorOpcode(c)
+		op, d.own, ok = d.vectorOpcode(c)
+		return op, &d.own, ok
 	default:
-		return int(c), oneByte[c], d.i <= len(d.p)
+		return int(c), &oneByte[c], d.i <= len(d.p)
 	}
 }
 
@@ -223,7 +249,7 @@ type operand struct {
 
 const noReg = 0xff
 
-func (d *decoder) operand() (m operand, ok bool) {
+func (d *decoder) operand(m *operand) (ok bool) {
 	c := d.next()
 	mod, rm := c>>6, c&7
 	m.group = c >> 3 & 7
@@ -231,7 +257,7 @@ func (d *decoder) operand() (m operand, ok bool) {
 	m.base, m.index = noReg, noReg
 	if mod == 3 {
 		m.rm = rm | d.b
-		return m, d.i <= len(d.p)
+		return d.i <= len(d.p)
 	}
 	m.memory = true
 	m.base = rm | d.b
@@ -255,14 +281,14 @@ func (d *decoder) operand() (m operand, ok bool) {
 	switch {
 	case wide:
 		if d.i+4 > len(d.p) {
-			return m, false
+			return false
 		}
 		m.disp = int32(le.Uint32(d.p[d.i:]))
 		d.i += 4
 	case mod == 1:
 		m.disp = int32(int8(d.next()))
 	}
-	return m, d.i <= len(d.p)
+	return d.i <= len(d.p)
 }
 
 const (
@@ -281,7 +307,7 @@ func (m *operand) certain() bool {
 func isScratch(r byte) bool { return r == 12 || r == 13 || r == 15 }
 
 // addOperand adds what follows from the operand.
-func (in *inst) addOperand(d *decoder, op int, o opcode, m operand) {
+func (in *inst) addOperand(d *decoder, op int, o *opcode, m *operand) {
 	if isScratch(m.reg) || isScratch(m.base) || isScratch(m.index) || !m.memory && isScratch(m.rm) || d.vector && d.v >= 12 {
 		in.props |= scratch
 	}
@@ -313,7 +339,7 @@ func (in *inst) addOperand(d *decoder, op int, o opcode, m operand) {
 
 // isFit tells if an instruction with this operand is one of those by which the
 // register allocator and the assembler fit other instructions together.
-func isFit(op int, m operand) bool {
+func isFit(op int, m *operand) bool {
 	local := !m.memory || m.base == regSP
 	switch op {
 	case 0x88, 0x89, 0x8a, 0x8b, // mov
@@ -370,7 +396,7 @@ func (d *decoder) immSize(k immediate) int {
 
 // refine completes an instruction whose opcode does not say everything. It
 // returns false if there is no such instruction.
-func (in *inst) refine(d *decoder, op int, o opcode, m operand, imm []byte) bool {
+func (in *inst) refine(d *decoder, op int, o *opcode, m *operand, imm []byte) bool {
 	switch o.group {
 	case groupArith:
 		if m.group == 2 || m.group == 3 { // adc, sbb

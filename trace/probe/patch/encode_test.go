@@ -35,8 +35,8 @@ func somePlan() *Plan {
 }
 
 func TestEncode(t *testing.T) {
-	f, _ := open(t, "tablecat")
-	made, err := Make(f, func(pkg string) bool { return !f.Std(pkg) }, Options{Inlined: true, Lines: true})
+	f, c := open(t, "tablecat")
+	made, err := Make(f, c, func(pkg string) bool { return !f.Std(pkg) }, Options{Inlined: true, Lines: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,6 +51,9 @@ func (b *body) entryHook(morestack map[uint64]bool) (h Hook, why string) {
 
 // unsafe returns why nothing may be changed in the function.
 func (b *body) unsafe() string {
+	if b.props&(belowSP|threadLocal) == 0 {
+		return ""
+	}
 	called := false
 	for i := range b.ins {
 		in := &b.ins[i]

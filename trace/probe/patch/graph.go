@@ -26,6 +26,16 @@ type graph struct {
 	nodes []node
 	of    []int32 // node, by instruction
 	order []int32 // the nodes that are reached, in reverse postorder
+
+	stack []visit // these are used again
+	post  []int32
+	index []int32
+}
+
+// A visit is a node on the way of a search, and the next of its edges.
+type visit struct {
+	node int32
+	next int
 }
 
 // build makes the graph of a function. The checked branch, if it is not -1, is
@@ -48,7 +58,7 @@ func (g *graph) build(b *body, check int, noReturn func(addr uint64) bool) {
 func (g *graph) cut() {
 	b := g.b
 	g.nodes = g.nodes[:0]
-	g.of = append(g.of[:0], make([]int32, len(b.ins))...)
+	g.of = slices.Grow(g.of[:0], len(b.ins))[:len(b.ins)]
 	start := true
 	for i := range b.ins {
 		if start || b.enter[i] {
@@ -147,12 +157,9 @@ func (g *graph) number() {
 	if g.nodes[0].cold {
 		return
 	}
-	type visit struct {
-		node int32
-		next int
-	}
 	const seen = -3
-	stack := []visit{{0, 0}}
+	stack := append(g.stack[:0], visit{0, 0})
+	defer func() { g.stack = stack }()
 	g.nodes[0].order = seen
 	for len(stack) > 0 {
 		v := &stack[len(stack)-1]
@@ -230,8 +237,9 @@ func (g *graph) dominates(a, b int32) bool {
 // leads out of the function have none.
 func (g *graph) postdominators() {
 	// A postorder of the reversed graph, from all nodes that leave.
-	var post []int32
-	index := make([]int32, len(g.nodes))
+	post, stack := g.post[:0], g.stack
+	index := slices.Grow(g.index[:0], len(g.nodes))[:len(g.nodes)]
+	defer func() { g.post, g.index, g.stack = post, index, stack }()
 	for i := range index {
 		index[i] = -1
 	}
@@ -242,11 +250,6 @@ func (g *graph) postdominators() {
 			}
 		}
 	}
-	type visit struct {
-		node int32
-		next int
-	}
-	var stack []visit
 	for i := len(g.order) - 1; i >= 0; i-- {
 		k := g.order[i]
 		leaves := true

@@ -168,8 +168,8 @@ func (l *inliner) at(pc uint64) int {
 	b := l.g.b
 	off := pc - b.entry
 	for off < uint64(len(b.at)) {
-		if k := b.at[off]; k >= 0 {
-			return int(k)
+		if k := b.at[off]; k > 0 {
+			return int(k) - 1
 		}
 		off++
 	}

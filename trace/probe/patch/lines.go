@@ -88,8 +88,8 @@ func (g *graph) weights(k int32) iter.Seq2[int, weight] {
 	n := &g.nodes[k]
 	return func(yield func(int, weight) bool) {
 		chooses := false
-		for i := n.from; i < n.to; i++ {
-			chooses = chooses || g.b.chooses(i)
+		for i := n.from; i < n.to && !chooses; i++ {
+			chooses = g.b.chooses(i)
 		}
 		for i := n.from; i < n.to; i++ {
 			w := g.b.weigh(i)
@@ -129,6 +129,9 @@ func stores(op int) bool {
 
 // chooses tells if an instruction takes one of two values by the flags.
 func (b *body) chooses(i int) bool {
+	if b.ins[i].reads == 0 {
+		return false
+	}
 	op, _, ok := operandOf(b.code, b.ins[i].off)
 	return ok && (op >= map0F|0x40 && op <= map0F|0x4f || op >= map0F|0x90 && op <= map0F|0x9f)
 }

@@ -13,14 +13,11 @@ import (
 )
 
 // Make plans the hooks for the functions of the packages that record chooses,
-// which it asks one at a time. The result depends on its arguments only.
-func Make(f *binary.File, record func(pkg string) bool, o Options) (*Plan, error) {
+// which it asks one at a time. The result depends on its arguments only; code is
+// what f.Code returns.
+func Make(f *binary.File, code *binary.Code, record func(pkg string) bool, o Options) (*Plan, error) {
 	if f.GOARCH != "amd64" {
 		return nil, fmt.Errorf("%s: is a program for %s: only those for amd64 can be changed in memory", f.Path, f.GOARCH)
-	}
-	code, err := f.Code()
-	if err != nil {
-		return nil, err
 	}
 	return newMaker(f, code, record, o).plan(), nil
 }
@@ -93,14 +90,16 @@ type worker struct {
 
 // parallel calls do for each i below n, from as many goroutines as may run.
 func (m *maker) parallel(n int, do func(w *worker, i int)) {
-	const chunk = 64
+	// Not too small, for the sake of the counter, and not so large that the last one
+	// has all others wait.
+	chunk := min(max(n/(32*runtime.GOMAXPROCS(0)), 1), 64)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			var w worker
 			for {
-				to := int(next.Add(chunk))
+				to := int(next.Add(int64(chunk)))
 				if to-chunk >= n {
 					return
 				}

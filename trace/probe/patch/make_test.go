@@ -6,8 +6,8 @@ import (
 
 // TestShare: nearly all functions that the compiler made can be hooked.
 func TestShare(t *testing.T) {
-	f, _ := open(t, "tablecat")
-	p, err := Make(f, func(pkg string) bool { return delicate(pkg) == "" }, Options{})
+	f, c := open(t, "tablecat")
+	p, err := Make(f, c, func(pkg string) bool { return delicate(pkg) == "" }, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

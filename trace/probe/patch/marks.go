@@ -60,8 +60,13 @@ func (m *maker) findLong(fns []int) {
 	}
 	// Where inlined calls are looked for, notLong is called then.
 	var others []int
+	pkg, std := "", true
 	for i := range m.f.Funcs {
-		if fn := &m.f.Funcs[i]; fn.Entry < fn.End && !(m.o.Inlined && m.recorded(fn.Package)) && !m.f.Std(fn.Package) {
+		fn := &m.f.Funcs[i]
+		if fn.Package != pkg { // mostly it is that of the one before
+			pkg, std = fn.Package, m.f.Std(fn.Package)
+		}
+		if fn.Entry < fn.End && !std && !(m.o.Inlined && m.recorded(fn.Package)) {
 			others = append(others, i)
 		}
 	}
@@ -73,7 +78,7 @@ func (m *maker) long(fn *binary.Func) bool {
 	if fn.End-fn.Entry < 2*LongFunction || fn.StartLine == 0 || fn.Asm || fn.Wrapper {
 		return false
 	}
-	for _, s := range m.f.Lines(fn) {
+	for s := range m.f.Lines(fn) {
 		if s.Line >= fn.StartLine+LongFunction-1 {
 			return true
 		}
@@ -149,7 +154,7 @@ func (m *maker) markFunction(w *worker, i int, entry *Hook, changed spans) []Mar
 	if m.takeApart(&w.body, &m.f.Funcs[i]) != "" || w.body.lost {
 		return nil
 	}
-	k := marker{fn: i, l: &w.inliner, at: w.body.lines(m.f.Lines(&m.f.Funcs[i])), name: m.nameAt}
+	k := marker{fn: i, l: &w.inliner, at: w.body.lines(slices.Collect(m.f.Lines(&m.f.Funcs[i]))), name: m.nameAt}
 	return k.marks(&w.body, entry, changed, m.noReturn)
 }
 
@@ -174,8 +179,13 @@ func (k *marker) marks(b *body, entry *Hook, changed spans, noReturn func(uint64
 	l := k.l
 	l.g.buildWhole(b, checkOf(b, entry), noReturn)
 	l.used = append(l.used[:0], make([]bool, len(b.ins))...)
+	changed = changed.from(b.entry)
 	for i := range b.ins {
-		l.used[i] = changed.overlaps(b.entry+uint64(b.ins[i].off), uint64(b.ins[i].size))
+		from := b.entry + uint64(b.ins[i].off)
+		for len(changed) > 0 && changed[0].to <= from {
+			changed = changed[1:]
+		}
+		l.used[i] = len(changed) > 0 && changed[0].from < b.entry+uint64(b.ins[i].end())
 	}
 	for _, block := range k.choose() {
 		k.place(block)

@@ -78,6 +78,14 @@ var (
 	twoByte = twoByteTable()
 )
 
+// The opcodes after 0F 38 and 0F 3A.
+var after38, after3A = func() (a, b opcodes) {
+	for c := range a {
+		a[c], b[c] = threeByte38(byte(c)), threeByte3A(byte(c))
+	}
+	return a, b
+}()
+
 // set describes the opcodes from..to.
 func (t *opcodes) set(from, to int, o opcode) {
 	o.known = true

@@ -127,7 +127,7 @@ func TestProgram(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, c := open(t, test.program, test.flags...)
-			p, err := Make(f, func(pkg string) bool { return test.std || !f.Std(pkg) }, Options{Inlined: true, Lines: true})
+			p, err := Make(f, c, func(pkg string) bool { return test.std || !f.Std(pkg) }, Options{Inlined: true, Lines: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,8 @@
 package patch
 
 import (
+	"slices"
+
 	"tracerag/trace/binary"
 )
 
@@ -82,7 +84,7 @@ func (w *Watch) Lines(fn int, whole bool, mark func(i int) Fate) map[int]Fate {
 		fates[0] = Ran
 	}
 	g.spread(fates, faults, whole)
-	return g.lines(w.m.f.Lines(f), fates)
+	return g.lines(slices.Collect(w.m.f.Lines(f)), fates)
 }
 
 // spread finds the fates that follow from the known ones. Where instructions

@@ -29,9 +29,11 @@ func (m *maker) callSites(want []*wanted, taken func(addr, n uint64) bool) {
 	}
 	byEntry := map[uint64]*wanted{}
 	var filter addressFilter
+	first, last := ^uint64(0), uint64(0)
 	for _, w := range want {
 		byEntry[w.entry] = w
 		filter.add(w.entry)
+		first, last = min(first, w.entry), max(last, w.entry)
 	}
 	var mu sync.Mutex
 	m.parallel(len(m.f.Funcs), func(worker *worker, i int) {
@@ -40,7 +42,7 @@ func (m *maker) callSites(want []*wanted, taken func(addr, n uint64) bool) {
 		found := false
 		for at := 0; at+4 <= len(code) && !found; at++ {
 			t := fn.Entry + uint64(at) + 4 + uint64(int64(int32(le.Uint32(code[at:]))))
-			found = filter.has(t) && byEntry[t] != nil
+			found = t-first <= last-first && filter.has(t) && byEntry[t] != nil
 		}
 		if !found {
 			return
@@ -131,10 +133,10 @@ func (f *addressFilter) has(a uint64) bool { return f[a>>6%uint64(len(f))]&(1<<(
 // call of runtime.newproc.
 func (b *body) goHooks(fn int, newproc uint64) []Hook {
 	var out []Hook
-	for i := range b.ins {
+	for _, i := range b.calls {
 		in := &b.ins[i]
-		if in.flow == flowCall && in.size == jumpSize && b.entry+uint64(in.target) == newproc {
-			out = append(out, Hook{Kind: Go, Func: fn, At: b.entry + uint64(in.off), code: bytes.Clone(b.bytesOf(i, i+1)[:1]), callee: newproc})
+		if in.size == jumpSize && b.entry+uint64(in.target) == newproc {
+			out = append(out, Hook{Kind: Go, Func: fn, At: b.entry + uint64(in.off), code: bytes.Clone(b.bytesOf(int(i), int(i)+1)[:1]), callee: newproc})
 		}
 	}
 	return out
@@ -158,13 +160,19 @@ type spans []span
 
 func (s spans) sort() { slices.SortFunc(s, func(a, b span) int { return cmp.Compare(a.from, b.from) }) }
 
-// overlaps tells if any of the n bytes at addr is in a span.
-func (s spans) overlaps(addr, n uint64) bool {
+// from returns those spans that end behind an address.
+func (s spans) from(addr uint64) spans {
 	i, _ := slices.BinarySearchFunc(s, addr, func(s span, a uint64) int {
 		if s.to <= a {
 			return -1
 		}
 		return 1
 	})
-	return i < len(s) && s[i].from < addr+n
+	return s[i:]
+}
+
+// overlaps tells if any of the n bytes at addr is in a span.
+func (s spans) overlaps(addr, n uint64) bool {
+	s = s.from(addr)
+	return len(s) > 0 && s[0].from < addr+n
 }

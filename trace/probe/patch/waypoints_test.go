@@ -10,8 +10,8 @@ import (
 // TestWaypoints has those of a program that renders templates with the standard
 // library: recursion there goes by one of them at least.
 func TestWaypoints(t *testing.T) {
-	f, _ := open(t, "tablecat")
-	p, err := Make(f, func(pkg string) bool { return !f.Std(pkg) }, Options{})
+	f, c := open(t, "tablecat")
+	p, err := Make(f, c, func(pkg string) bool { return !f.Std(pkg) }, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
