@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 //go:embed assets
@@ -28,12 +29,13 @@ var (
 )
 
 var (
-	script = bundle()
-	style  = asset("viewer.css")
-	icon   = asset("icon.svg")
+	style = asset("viewer.css")
+	icon  = asset("icon.svg")
 
-	layout     = template.Must(template.ParseFS(assets, "assets/page.html"))
-	servedPage = renderServed()
+	// What takes milliseconds is made when it is asked for: most commands show no page.
+	script     = sync.OnceValue(bundle)
+	layout     = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(assets, "assets/page.html")) })
+	servedPage = sync.OnceValue(renderServed)
 )
 
 // servedPolicy is the Content-Security-Policy of what is served.
@@ -69,7 +71,7 @@ type shell struct {
 
 func renderServed() []byte {
 	var b bytes.Buffer
-	if err := layout.Execute(&b, shell{Title: "tracerag"}); err != nil {
+	if err := layout().Execute(&b, shell{Title: "tracerag"}); err != nil {
 		panic(err)
 	}
 	return b.Bytes()
@@ -85,7 +87,7 @@ func hashSource(text []byte) string {
 // and script, and no connection to anywhere.
 func filePolicy() string {
 	return strings.Join([]string{
-		"default-src 'none'", "script-src " + hashSource(script), "style-src " + hashSource(style), "img-src data:",
+		"default-src 'none'", "script-src " + hashSource(script()), "style-src " + hashSource(style), "img-src data:",
 		"base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
 	}, "; ")
 }

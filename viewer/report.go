@@ -80,9 +80,9 @@ func (p *Page) WriteReport(w io.Writer, limit int) (omitted []string, err error)
 	if err != nil {
 		return nil, err
 	}
-	return data.Omitted, layout.Execute(w, shell{
+	return data.Omitted, layout().Execute(w, shell{
 		Policy: filePolicy(), Title: p.overview.Title + " · tracerag",
-		Style: template.CSS(style), Script: template.JS(script), Data: template.JS(encoded),
+		Style: template.CSS(style), Script: template.JS(script()), Data: template.JS(encoded),
 	})
 }
 

@@ -90,8 +90,8 @@ func (s *Server) Serve(ctx context.Context) error {
 
 func (s *Server) routes(g *guard) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", serve("text/html; charset=utf-8", servedPage))
-	mux.HandleFunc("GET /viewer.js", serve("text/javascript; charset=utf-8", script))
+	mux.HandleFunc("GET /{$}", serve("text/html; charset=utf-8", servedPage()))
+	mux.HandleFunc("GET /viewer.js", serve("text/javascript; charset=utf-8", script()))
 	mux.HandleFunc("GET /viewer.css", serve("text/css; charset=utf-8", style))
 	mux.HandleFunc("GET /icon.svg", serve("image/svg+xml", icon))
 	mux.HandleFunc("GET /api/overview", g.known(s.overview))

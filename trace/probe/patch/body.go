@@ -34,6 +34,7 @@ func (b *body) disassemble(entry uint64, code []byte, word func(addr uint64) (ui
 	b.entry, b.code = entry, code
 	b.ins, b.calls, b.jumps, b.props, b.lost = b.ins[:0], b.calls[:0], b.jumps[:0], 0, false
 	b.tail = uint32(len(code))
+	b.ins = slices.Grow(b.ins, len(code)/4) // there are a little fewer
 	b.at = slices.Grow(b.at[:0], len(code))[:len(code)]
 	clear(b.at)
 	for off := uint32(0); off < b.tail; {
