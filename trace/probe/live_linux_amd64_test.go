@@ -270,7 +270,12 @@ func TestAttachUnderLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond)
+		for range 500 { // until a request was served: on a busy machine that may take a while
+			time.Sleep(20 * time.Millisecond)
+			if n := recordtest.Counts(l.Window(nil, snapshot(t, l))); n["main.sum"] > 0 && n["main.work"] > 0 || len(l.busy) > 0 {
+				break
+			}
+		}
 		tr, err := l.Detach()
 		l.Close()
 		if err != nil {
