@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -227,12 +228,12 @@ func (x *examiner) answerID(c eval.Cell, p *prompt.Prompt) string {
 func (x *examiner) questions(trials []*trial) ([]ask.Job, error) {
 	var jobs []ask.Job
 	all := 0
+	tooLarge := map[string][]string{} // by model
 	for _, t := range trials {
 		answers, err := x.dir.Answers(t.Name)
 		if err != nil {
 			return nil, err
 		}
-		tooLarge := map[string]bool{}
 		for _, c := range t.Cells(x.asks(t)) {
 			p := t.asked(c.Inquiry).prompts[c.Variant]
 			id := x.answerID(c, p)
@@ -241,11 +242,9 @@ func (x *examiner) questions(trials []*trial) ([]ask.Job, error) {
 				continue
 			}
 			n := x.counter(c.Model).Count(p.Text)
-			if window := x.window(c.Model); n > window {
-				key := fmt.Sprintf("%s %s %s: its %s tokens do not fit into the %s of %s: it is not asked", t.Name, c.Inquiry, c.Variant, number(int64(n)), number(int64(window)), c.Model)
-				if !tooLarge[key] {
-					tooLarge[key] = true
-					x.a.note("%s", key)
+			if n > x.window(c.Model) {
+				if c.Repetition == 1 {
+					tooLarge[c.Model] = append(tooLarge[c.Model], fmt.Sprintf("%s %s %s (%s)", t.Name, c.Inquiry, c.Variant, number(int64(n))))
 				}
 				all--
 				continue
@@ -254,6 +253,15 @@ func (x *examiner) questions(trials []*trial) ([]ask.Job, error) {
 				return x.answer(ctx, id, c, p, n)
 			}})
 		}
+	}
+	for _, model := range slices.Sorted(maps.Keys(tooLarge)) {
+		const most = 6
+		names := tooLarge[model]
+		if n := len(names) - most; n > 1 {
+			names = append(names[:most:most], fmt.Sprintf("and %d more", n))
+		}
+		x.a.note("%s takes %s tokens: %s too long for it and not asked\n%s", model, number(int64(x.window(model))),
+			plural(len(tooLarge[model]), "prompt is", "prompts are"), strings.Join(names, "\n"))
 	}
 	x.a.note("%s, %s answered already", plural(all, "question", "questions"), number(int64(all-len(jobs))))
 	return jobs, nil
