@@ -64,7 +64,6 @@ type examinee struct {
 
 	mu       sync.Mutex
 	answered map[string]int // requests that were answered, by model and message
-	under    int            // requests under way
 	hang     func(n int) bool
 	asked    chan int // gets the number of each request as it comes, unless nil
 	release  chan struct{}
