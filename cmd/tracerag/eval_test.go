@@ -507,3 +507,23 @@ func TestExperimentRecords(t *testing.T) {
 		t.Errorf("messages:\n%s", stderr)
 	}
 }
+
+// TestExperimentOfTheHelp: what tracerag help experiments and docs/experiments.md show
+// is a file that can be read.
+func TestExperimentOfTheHelp(t *testing.T) {
+	yaml := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```|^    (name: mine\n.*?)^    tracerag")
+	for _, path := range []string{filepath.Join(testDir, "topics", "experiments.md"), filepath.Join(root, "docs", "experiments.md")} {
+		m := yaml.FindStringSubmatch(readDoc(t, path))
+		if m == nil {
+			t.Fatalf("%s shows no experiment", path)
+		}
+		text := m[1] + strings.ReplaceAll(m[2], "\n    ", "\n")
+		file := filepath.Join(t.TempDir(), "shown.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (&evalFlags{}).load([]string{file}); err != nil {
+			t.Errorf("%s: %v\n%s", path, err, text)
+		}
+	}
+}
