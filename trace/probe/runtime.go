@@ -99,15 +99,25 @@ func checkLayout(path string, f *program.File, l machine.Runtime) error {
 }
 
 // checkUnits looks for the structs in each unit of a program's debug information, as
-// the linker of Go writes it, up to the one that has them all. It does without the rest,
-// much of which would have to be decompressed, and without what stands before the
-// structs in their unit: to read all of that takes longer than to plan a small program.
+// the linker of Go writes it, up to the one that has them all, near its beginning. It
+// does without the rest, most of which would have to be decompressed, and without what
+// stands before the structs in their unit: to read all of that takes longer than to plan
+// a small program.
 func checkUnits(e *elf.File, f *program.File, want map[string]map[string]uint32) (found bool, err error) {
 	info, abbrev := e.Section(".debug_info"), e.Section(".debug_abbrev")
 	if info == nil || abbrev == nil {
 		return false, nil // they have other names
 	}
 	var unit []byte
+	has := func(in []byte) bool {
+		for name := range want {
+			if !bytes.Contains(in, append([]byte(name), 0)) {
+				return false
+			}
+		}
+		return true
+	}
+	const start = 128 << 10
 	for r := info.Open(); ; {
 		// A unit begins with its length.
 		unit = slices.Grow(unit[:0], 4)[:4]
@@ -119,11 +129,17 @@ func checkUnits(e *elf.File, f *program.File, want map[string]map[string]uint32)
 			return false, nil // units of the other, wider form
 		}
 		unit = slices.Grow(unit, int(n))[:4+n]
-		if _, err := io.ReadFull(r, unit[4:]); err != nil {
+		read := unit[:4+min(n, start)]
+		if _, err := io.ReadFull(r, read[4:]); err != nil {
 			return false, nil
 		}
-		has := func(name string) bool { return bytes.Contains(unit, append([]byte(name), 0)) }
-		if !has("runtime.g") || !has("runtime.m") || !has("runtime.p") {
+		if n > start && has(read[:start/2]) { // what they have is in the other half, at the latest
+			unit = read
+			binary.LittleEndian.PutUint32(unit, start)
+		} else if _, err := io.ReadFull(r, unit[len(read):]); err != nil {
+			return false, nil
+		}
+		if !has(unit) {
 			continue
 		}
 		forms, err := abbrev.Data()

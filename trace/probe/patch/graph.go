@@ -15,6 +15,8 @@ type node struct {
 	ipdom      int32 // immediate postdominator, -1: none, exit: control leaves the function
 	loop       int32 // header of the innermost loop, -1: none
 	live       flags // that matter before it
+	kills      flags // that it sets
+	reads      flags // that it reads, of those that it has not set before
 }
 
 // exit stands behind all nodes that leave the function.
@@ -371,11 +373,23 @@ func (g *graph) equal(a, b int32) bool {
 
 // liveness finds before which nodes the flags matter.
 func (g *graph) liveness() {
+	// A node sets some flags in any case, and reads some before it does.
+	for k := range g.nodes {
+		n := &g.nodes[k]
+		n.live = 0
+		n.kills, n.reads = 0, 0
+		for i := n.to - 1; i >= n.from; i-- {
+			in := &g.b.ins[i]
+			n.kills |= in.kills
+			n.reads = n.reads&^in.kills | in.reads
+		}
+	}
 	for changed := true; changed; {
 		changed = false
 		for k := len(g.nodes) - 1; k >= 0; k-- {
-			if live := g.liveAt(int32(k), g.nodes[k].from); live != g.nodes[k].live {
-				g.nodes[k].live = live
+			n := &g.nodes[k]
+			if live := g.liveBehind(n)&^n.kills | n.reads; live != n.live {
+				n.live = live
 				changed = true
 			}
 		}
@@ -386,6 +400,16 @@ func (g *graph) liveness() {
 // its last one.
 func (g *graph) liveAt(k int32, ins int) flags {
 	n := &g.nodes[k]
+	live := g.liveBehind(n)
+	for i := n.to - 1; i >= ins; i-- {
+		in := &g.b.ins[i]
+		live = live&^in.kills | in.reads
+	}
+	return live
+}
+
+// liveBehind are the flags that matter behind a node.
+func (g *graph) liveBehind(n *node) flags {
 	live := flags(0)
 	last := &g.b.ins[n.to-1]
 	switch {
@@ -396,10 +420,6 @@ func (g *graph) liveAt(k int32, ins int) flags {
 	}
 	for _, s := range n.succ {
 		live |= g.nodes[s].live
-	}
-	for i := n.to - 1; i >= ins; i-- {
-		in := &g.b.ins[i]
-		live = live&^in.kills | in.reads
 	}
 	return live
 }

@@ -245,22 +245,39 @@ func (k *marker) choose() (marked []int32) {
 // useful tells which blocks have a line that no dominator has.
 func (k *marker) useful() []bool {
 	g := &k.l.g
-	own := make([][]int, len(g.nodes))
 	use := make([]bool, len(g.nodes))
+	own := make([][]int, len(g.nodes)) // lines
+	below := make([][]int32, len(g.nodes))
 	for _, b := range g.order {
 		for i, w := range g.weights(b) {
 			if line := k.at[i]; w > fitting && line > 0 && !slices.Contains(own[b], line) {
 				own[b] = append(own[b], line)
 			}
 		}
-		use[b] = slices.ContainsFunc(own[b], func(line int) bool {
-			for d := g.nodes[b].idom; d >= 0; d = g.nodes[d].idom {
-				if slices.Contains(own[d], line) {
-					return false
-				}
+		if up := g.nodes[b].idom; up >= 0 {
+			below[up] = append(below[up], b)
+		}
+	}
+	// Down the tree of dominators, with the lines of those that are above.
+	above := map[int]bool{}
+	var path []int32
+	for next := []int32{0}; len(next) > 0; {
+		b := next[len(next)-1]
+		if n := len(path); n > 0 && path[n-1] == b { // all below it was seen
+			next, path = next[:len(next)-1], path[:n-1]
+			for _, line := range own[b] {
+				delete(above, line)
 			}
-			return true
-		})
+			continue
+		}
+		path = append(path, b)
+		next = append(next, below[b]...)
+		// Of its lines those are kept that it has first.
+		own[b] = slices.DeleteFunc(own[b], func(line int) bool { return above[line] })
+		use[b] = len(own[b]) > 0
+		for _, line := range own[b] {
+			above[line] = true
+		}
 	}
 	return use
 }
