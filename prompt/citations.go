@@ -72,7 +72,7 @@ var leftOutPattern = regexp.MustCompile(`\[(?:signature only: )?lines? (\d{1,7})
 func linesOf(prompt string) fileLines {
 	fl := fileLines{}
 	marks := leftOutPattern.FindAllStringSubmatchIndex(prompt, -1)
-	places := positionPattern.FindAllStringSubmatchIndex(prompt, -1)
+	places := positionPattern().FindAllStringSubmatchIndex(prompt, -1)
 	for i, m := range places {
 		file, from, to := position(prompt, m)
 		base := file[strings.LastIndexByte(file, '/')+1:]

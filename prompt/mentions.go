@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -52,7 +53,7 @@ const (
 func Mentions(text string) []Mention {
 	prose, code := splitBlocks(text)
 	var ms []Mention
-	for _, m := range positionPattern.FindAllStringSubmatchIndex(prose, -1) {
+	for _, m := range positionPattern().FindAllStringSubmatchIndex(prose, -1) {
 		file, from, to := position(prose, m)
 		ms = append(ms, Mention{Kind: CitesPosition, At: m[0], Text: prose[m[0]:m[1]], File: file, From: from, To: to})
 	}
@@ -67,7 +68,7 @@ func Mentions(text string) []Mention {
 			ms = append(ms, m)
 		}
 	}
-	for _, m := range prosePattern.FindAllIndex(rest, -1) {
+	for _, m := range prosePattern().FindAllIndex(rest, -1) {
 		name, ok := parseName(prose[m[0]:m[1]])
 		name.At, name.Call = m[0], strings.HasPrefix(prose[m[1]:], "(")
 		isFile := ok && !name.Call && name.qualified && fileEndings[name.Names[len(name.Names)-1]]
@@ -75,7 +76,7 @@ func Mentions(text string) []Mention {
 			ms = append(ms, name)
 		}
 	}
-	for _, m := range declarationPattern.FindAllStringSubmatchIndex(code, -1) {
+	for _, m := range declarationPattern().FindAllStringSubmatchIndex(code, -1) {
 		if name, ok := parseName(code[m[2]:m[3]]); ok {
 			name.In, name.At = InBlock, m[2]
 			ms = append(ms, name)
@@ -85,9 +86,15 @@ func Mentions(text string) []Mention {
 	return ms
 }
 
+// lazy is a pattern that is compiled when it is first asked for: these have classes of
+// Unicode, and all together would take each start of the program 2 ms.
+func lazy(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 // positionPattern finds "dir/file.go:12", "file.go:12-20" and the
 // "file.go#L12-L20" of code hosts.
-var positionPattern = regexp.MustCompile(`([\pL\pN_][\pL\pN_./@+~-]*\.(?:go|s))(?::|#)L?(\d{1,7})(?:[-–]L?(\d{1,7}))?`)
+var positionPattern = lazy(`([\pL\pN_][\pL\pN_./@+~-]*\.(?:go|s))(?::|#)L?(\d{1,7})(?:[-–]L?(\d{1,7}))?`)
 
 func position(s string, m []int) (file string, from, to int) {
 	from, to = numbers(s, m[4:])
@@ -114,14 +121,14 @@ const (
 var (
 	// A name with its qualifiers, type arguments and parentheses. An import
 	// path may stand in front.
-	namePattern = regexp.MustCompile(`^(?:[\pL\pN_.@~%+-]+/)*((?:` + qualifier + `\.)?(?:\(\\?\*?(?:` + identifier + `\.)?` + identifier + `(?:\[[^\]]*\])?\)\.)?` +
+	namePattern = lazy(`^(?:[\pL\pN_.@~%+-]+/)*((?:` + qualifier + `\.)?(?:\(\\?\*?(?:` + identifier + `\.)?` + identifier + `(?:\[[^\]]*\])?\)\.)?` +
 		identifier + `(?:\.` + identifier + `)*(?:\.\d+)*)(?:\[[^\]]*\])?(\(.*\))?$`)
 	// The same in prose, where Markdown may want the star escaped.
-	prosePattern = regexp.MustCompile(`(?:[\pL\pN_][\pL\pN_.@~%+-]*/)*(?:` + qualifier + `\.)?(?:\(\\?\*?(?:` + identifier + `\.)?` + identifier + `\)\.)?` +
+	prosePattern = lazy(`(?:[\pL\pN_][\pL\pN_.@~%+-]*/)*(?:` + qualifier + `\.)?(?:\(\\?\*?(?:` + identifier + `\.)?` + identifier + `\)\.)?` +
 		identifier + `(?:\.` + identifier + `)*`)
 	// "func (t *Table) Render(w io.Writer)"
-	signaturePattern   = regexp.MustCompile(`^func\s+(?:\(\s*(?:` + identifier + `\s+)?\*?(` + identifier + `)[^)]*\)\s*)?(` + identifier + `)\s*[(\[]`)
-	declarationPattern = regexp.MustCompile(`(?m)^[ \t]*[+-]?[ \t]*(func\s+(?:\([^()\n]*\)\s*)?` + identifier + `\s*[(\[])`)
+	signaturePattern   = lazy(`^func\s+(?:\(\s*(?:` + identifier + `\s+)?\*?(` + identifier + `)[^)]*\)\s*)?(` + identifier + `)\s*[(\[]`)
+	declarationPattern = lazy(`(?m)^[ \t]*[+-]?[ \t]*(func\s+(?:\([^()\n]*\)\s*)?` + identifier + `\s*[(\[])`)
 	qualifierPattern   = regexp.MustCompile(qualifier)
 	closurePattern     = regexp.MustCompile(`^(func|gowrap|deferwrap)\d+$`)
 	versionPattern     = regexp.MustCompile(`^v\d`)
@@ -130,14 +137,14 @@ var (
 // parseName takes a function's name or signature apart, if it is one.
 func parseName(text string) (Mention, bool) {
 	m := Mention{Kind: CitesFunction, Text: text}
-	if sig := signaturePattern.FindStringSubmatch(text); sig != nil {
+	if sig := signaturePattern().FindStringSubmatch(text); sig != nil {
 		m.Names, m.Call, m.qualified = sig[2:], true, sig[1] != ""
 		if m.qualified {
 			m.Names = sig[1:]
 		}
 		return m, true
 	}
-	name := namePattern.FindStringSubmatch(text)
+	name := namePattern().FindStringSubmatch(text)
 	if name == nil {
 		return m, false
 	}
