@@ -53,7 +53,6 @@ func Start(ctx context.Context, t *target.Target, o Options) (*Live, error) {
 		l.Close()
 		return nil, fmt.Errorf("%s: letting it run: %w", t.Path, err)
 	}
-	go p.code() // it is needed at the end, and can be read meanwhile
 	return l, nil
 }
 
