@@ -65,6 +65,13 @@ type FinalError struct{ Err error }
 func (e *FinalError) Error() string { return e.Err.Error() }
 func (e *FinalError) Unwrap() error { return e.Err }
 
+// StopError marks an error of [Job.Ask] after which nothing is asked any more: answers
+// that cannot be saved would be paid for and lost.
+type StopError struct{ Err error }
+
+func (e *StopError) Error() string { return e.Err.Error() }
+func (e *StopError) Unwrap() error { return e.Err }
+
 // QuestionError marks an error of [Job.Ask] that is the question's own, such as a
 // prompt that is too long: it tells nothing about the model.
 type QuestionError struct{ Err error }
@@ -80,7 +87,7 @@ const inARow = 3
 // those that are under way come to their end; when ctx ends they are broken off. tell,
 // which may be nil, is called one call at a time after each job.
 func Run(ctx context.Context, jobs []Job, l Limits, stop <-chan struct{}, tell func(Job, error)) Outcome {
-	r := &run{limits: l, spent: l.Spent, ended: map[string]error{}, failures: map[string]int{}, errs: make([]error, len(jobs))}
+	r := &run{limits: l, spent: l.Spent, ended: map[string]bool{}, failures: map[string]int{}, errs: make([]error, len(jobs))}
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	waiting, quit := context.WithCancel(ctx) // for the rate: ends with stop, too
@@ -96,12 +103,22 @@ func Run(ctx context.Context, jobs []Job, l Limits, stop <-chan struct{}, tell f
 	questions, tokens := limiter(l.PerMinute), limiter(l.TokensPerMinute)
 	free := make(chan struct{}, max(l.Parallel, 1))
 	var all sync.WaitGroup
-	for i, j := range jobs {
-		err := waiting.Err()
-		if err == nil && !r.over(j.Model) {
-			err = wait(waiting, questions, 1)
+	// Of several things that a select may do it does any: what is begun is asked for
+	// by itself, so that nothing is after stop.
+	stopped := func() bool {
+		select {
+		case <-stop:
+			return true
+		default:
+			return waiting.Err() != nil
 		}
-		if err == nil && !r.over(j.Model) {
+	}
+	for i, j := range jobs {
+		if r.passes(j) {
+			continue // it need not wait its turn for that
+		}
+		err := wait(waiting, questions, 1)
+		if err == nil {
 			err = wait(waiting, tokens, j.Tokens)
 		}
 		if err == nil {
@@ -112,10 +129,10 @@ func Run(ctx context.Context, jobs []Job, l Limits, stop <-chan struct{}, tell f
 			}
 		}
 		if err != nil {
-			r.stop("", ErrInterrupted)
+			r.interrupt()
 			break
 		}
-		if !r.begin(j) {
+		if !r.begin(j, stopped) {
 			<-free
 			continue // another model may be asked
 		}
@@ -166,49 +183,70 @@ type run struct {
 	held        float64 // the most that the questions under way can cost
 	under       int     // questions under way
 	failures    map[string]int
-	ended       map[string]error // models that are not asked again; "" is all
+	ended       map[string]bool // models that are not asked again
+	ceiling     bool            // was reached
+	interrupted bool
+	broken      bool // after a StopError
 	reasons     []error
 	answered    int
 	failed      int
 }
 
-// over reports whether a model is not asked any more.
-func (r *run) over(model string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.ended[""] != nil || r.ended[model] != nil
-}
-
-// stop has a model asked no more, or none at all.
-func (r *run) stop(model string, why error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stopLocked(model, why)
-}
-
-func (r *run) stopLocked(model string, why error) {
-	if r.ended[model] == nil {
-		r.ended[model] = why
+// once notes a reason for which questions are left, the first time.
+func (r *run) once(known *bool, why error) {
+	if !*known {
+		*known = true
 		r.reasons = append(r.reasons, why)
 	}
 }
 
-// begin holds back what a question can cost, and reports whether it may be asked.
-func (r *run) begin(j Job) bool {
+// endModel has a model asked no more.
+func (r *run) endModel(model string, why error) {
+	if !r.ended[model] {
+		r.ended[model] = true
+		r.reasons = append(r.reasons, why)
+	}
+}
+
+func (r *run) interrupt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended[j.Model] != nil {
+	r.once(&r.interrupted, ErrInterrupted)
+}
+
+// passes reports whether a question is not asked, whatever those under way will cost.
+// Others may be: of another model, or cheaper ones.
+func (r *run) passes(j Job) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.passesLocked(j)
+}
+
+func (r *run) passesLocked(j Job) bool {
+	if r.broken || r.ended[j.Model] {
+		return true
+	}
+	if c := r.limits.MaxCost; c > 0 && r.spent+j.Most > c {
+		r.once(&r.ceiling, fmt.Errorf("%w: $%.4f of $%.4f are spent, and %s may cost up to $%.4f", ErrCeiling, r.spent, c, j.Name, j.Most))
+		return true
+	}
+	return false
+}
+
+// begin holds back what a question can cost, and reports whether it may be asked.
+func (r *run) begin(j Job, stopped func() bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// What is under way may turn out cheaper than it could have been.
+	for !r.passesLocked(j) && r.limits.MaxCost > 0 && r.spent+r.held+j.Most > r.limits.MaxCost && r.held > 0 {
+		r.answeredOne.Wait()
+	}
+	if stopped() {
+		r.once(&r.interrupted, ErrInterrupted)
 		return false
 	}
-	if c := r.limits.MaxCost; c > 0 {
-		// What is under way may turn out cheaper than it could have been.
-		for r.spent+r.held+j.Most > c && r.held > 0 {
-			r.answeredOne.Wait()
-		}
-		if r.spent+j.Most > c {
-			r.stopLocked("", fmt.Errorf("%w: $%.4f of $%.4f are spent, and %s may cost up to $%.4f", ErrCeiling, r.spent, c, j.Name, j.Most))
-			return false
-		}
+	if r.passesLocked(j) {
+		return false
 	}
 	r.held += j.Most
 	r.under++
@@ -235,11 +273,14 @@ func (r *run) end(i int, j Job, cost float64, err error, tell func(Job, error)) 
 		if !errors.As(err, &own) {
 			r.failures[j.Model]++
 		}
+		var all *StopError
 		switch {
+		case errors.As(err, &all):
+			r.once(&r.broken, fmt.Errorf("nothing more is asked: %w", err))
 		case errors.As(err, &final):
-			r.stopLocked(j.Model, fmt.Errorf("%s is not asked again: %w", j.Model, err))
+			r.endModel(j.Model, fmt.Errorf("%s is not asked again: %w", j.Model, err))
 		case r.failures[j.Model] >= inARow && !errors.Is(err, context.Canceled):
-			r.stopLocked(j.Model, fmt.Errorf("%s is not asked again: %d questions in a row had no answer", j.Model, inARow))
+			r.endModel(j.Model, fmt.Errorf("%s is not asked again: %d questions in a row had no answer", j.Model, inARow))
 		}
 	}
 	if tell != nil {

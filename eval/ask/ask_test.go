@@ -105,6 +105,51 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
+// TestCeilingIsOfEachQuestion: what does not fit below the ceiling is passed over
+// without waiting its turn, and what costs less, or nothing, is asked at the rate.
+func TestCeilingIsOfEachQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		js := jobs(40, func(int) (float64, error) { return 0, nil })
+		for i := range js {
+			if i >= 30 {
+				js[i].Most = 0
+			}
+		}
+		o := Run(t.Context(), js, Limits{MaxCost: 1, Spent: 0.5, PerMinute: 1}, nil, nil)
+		if o.Answered != 10 || o.Left != 30 || len(o.Stopped) != 1 || !errors.Is(o.Stopped[0], ErrCeiling) {
+			t.Errorf("%+v", o)
+		}
+		if took := time.Since(start); took < 9*time.Minute || took > 10*time.Minute {
+			t.Errorf("ten questions, one a minute, took %s", took)
+		}
+	})
+}
+
+// TestStopWhileMoneyIsHeld: a question that waits for what another one leaves of the
+// money is not begun after stop either.
+func TestStopWhileMoneyIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop := make(chan struct{})
+		time.AfterFunc(500*time.Millisecond, func() { close(stop) })
+		o := Run(t.Context(), jobs(9, answered), Limits{Parallel: 2, MaxCost: 1.5}, stop, nil)
+		if o.Answered != 1 || o.Failed != 0 || len(o.Stopped) != 1 || !errors.Is(o.Stopped[0], ErrInterrupted) {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
+// TestStopAtOnce: nothing is begun when stop is closed before.
+func TestStopAtOnce(t *testing.T) {
+	stop := make(chan struct{})
+	close(stop)
+	for range 50 {
+		if o := Run(t.Context(), jobs(1, answered), Limits{}, stop, nil); o.Answered != 0 || o.Left != 1 {
+			t.Fatalf("%+v", o)
+		}
+	}
+}
+
 // TestStop: what is under way comes to its end and nothing else is begun, be it held
 // back by the rate or not.
 func TestStop(t *testing.T) {
@@ -172,6 +217,12 @@ func TestFailures(t *testing.T) {
 			}
 			return nil
 		}, 2, 8, 0, ""},
+		{"answers that cannot be saved", func(i int) error {
+			if i == 2 {
+				return &StopError{refused}
+			}
+			return nil
+		}, 2, 1, 7, "nothing more is asked: refused"},
 		{"a wrong key", func(int) error { return &FinalError{refused} }, 0, 1, 9, "m is not asked again: refused"},
 	}
 	for _, tt := range tests {
