@@ -232,9 +232,14 @@ func (a *app) hint(text string) {
 // note prints a message for the user, which --quiet silences; further lines of it
 // are indented.
 func (a *app) note(format string, args ...any) {
-	if a.quiet {
-		return
+	if !a.quiet {
+		a.complain(format, args...)
 	}
+}
+
+// complain prints a message about something that went wrong, and did not end the
+// command: --quiet does not silence it.
+func (a *app) complain(format string, args ...any) {
 	line, more, _ := strings.Cut(fmt.Sprintf(format, args...), "\n")
 	fmt.Fprintf(a.messages(), "tracerag: %s\n", line)
 	a.hint(more)

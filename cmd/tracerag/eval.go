@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -39,7 +40,8 @@ second one does not.
 The tables are printed on standard output as Markdown, and are in --out as Markdown
 and CSV beside the figure.
 
-Exit code: 0 everything was asked and answered, 1 something was not, 2 wrong usage.`
+Exit code: 0 everything was asked and answered but for prompts that are too long for a
+model, 1 something was not, 2 wrong usage.`
 
 // evalFlags are those of eval experiment.
 type evalFlags struct {
@@ -122,12 +124,17 @@ func (e *evalFlags) check() error {
 		return fmt.Errorf("--repetitions=%d: 1 at least", e.repetitions)
 	case e.parallel < 1:
 		return fmt.Errorf("--parallel=%d: 1 at least", e.parallel)
-	case e.rate < 0 || e.tokenRate < 0:
+	case !(e.rate >= 0) || !(e.tokenRate >= 0): // as NaN is not
 		return errors.New("--rate and --token-rate are more than 0, or left out")
-	case e.costGiven && e.maxCost <= 0:
+	case e.costGiven && !(e.maxCost > 0):
 		return fmt.Errorf("--max-cost=%g: it has to be more than nothing", e.maxCost)
 	case e.promptsOnly && (e.judge != "" || e.sheet != "" || e.dryRun):
 		return errors.New("--prompts-only asks nobody: without --judge, --sheet and --dry-run")
+	}
+	for i, m := range e.models {
+		if strings.TrimSpace(m) == "" || slices.Contains(e.models[:i], m) {
+			return fmt.Errorf("--model=%s is empty or stands there twice", m)
+		}
 	}
 	if len(e.tokenizers) == 0 {
 		e.tokenizers = defaultTokenizers

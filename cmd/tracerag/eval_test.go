@@ -68,6 +68,7 @@ type examinee struct {
 	asked    chan int // gets the number of each request as it comes, unless nil
 	release  chan struct{}
 	n        int
+	silent   bool // about usage
 }
 
 func newExaminee(t *testing.T, text string, args ...any) *examinee {
@@ -112,7 +113,11 @@ func (x *examinee) handle(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"model":%q,"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"By `+"`main.feature`"+`, name."}}],"usage":{"prompt_tokens":1000,"completion_tokens":50,"total_tokens":1050}}`, c.Model)
+	usage := `,"usage":{"prompt_tokens":1000,"completion_tokens":50,"total_tokens":1050}`
+	if x.silent {
+		usage = ""
+	}
+	fmt.Fprintf(w, `{"model":%q,"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"By `+"`main.feature`"+`, name."}}]%s}`, c.Model, usage)
 	x.mu.Lock()
 	x.answered[c.Model+"\x00"+c.Messages[0].Content]++
 	x.mu.Unlock()
@@ -174,7 +179,7 @@ func TestExperimentGoesOn(t *testing.T) {
 			x.killedAt(at)
 		}
 		_, stderr := x.run(0)
-		if !strings.Contains(stderr, "an earlier run ended while twice ") {
+		if !strings.Contains(stderr, " was asked earlier and its answer never came in: counted with $0.0000") {
 			t.Errorf("nothing is said of the lost answer\n%s", stderr)
 		}
 		x.everything(0)
@@ -317,6 +322,139 @@ func TestExperimentCosts(t *testing.T) {
 	x.run(0, "--model=gpt-4o", "--max-cost=1")
 	if x.n != 12 {
 		t.Errorf("%d questions were asked in all, want 12", x.n)
+	}
+}
+
+// TestExperimentCostsOfOthers: the ceiling is of all that the directory of results has
+// cost, and answers whose tokens the server does not tell count with the most that they
+// can cost, and so do those that break off.
+func TestExperimentCostsOfOthers(t *testing.T) {
+	x := newExaminee(t, twiceExperiment, fixtures.Dir("twice"))
+	x.env = append(x.env, "OPENAI_API_KEY=sk-test")
+	x.silent = true
+	args := []string{"--model=gpt-4o", "--repetitions=1", "--max-cost=0.4"} // each may cost $0.16
+	_, stderr := x.run(1, args...)
+	if x.n != 2 || strings.Count(stderr, "the server did not tell how many tokens it counted") != 1 {
+		t.Errorf("%d questions were asked, want 2\n%s", x.n, stderr)
+	}
+	text, err := os.ReadFile(x.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(x.file, bytes.Replace(text, []byte("name: twice"), []byte("name: other"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr = x.run(1, args...)
+	if x.n != 2 || !strings.Contains(stderr, "after $0.32 that are spent") {
+		t.Errorf("%d questions were asked, want no more\n%s", x.n-2, stderr)
+	}
+
+	broken := llmtest.New(t, llmtest.Step{Handle: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"By "}}]}`+"\n\n")
+	}})
+	x.env = append(x.env, "OPENAI_BASE_URL="+broken.URL())
+	_, stderr = x.run(1, "--model=gpt-4o", "--repetitions=1", "--max-cost=0.6", "--quiet")
+	if n := len(broken.Requests()); n != 1 || !strings.Contains(stderr, "no answer: other who T of gpt-4o") ||
+		!strings.Contains(stderr, "the cost ceiling is reached: $0.4") || !strings.Contains(stderr, "4 questions are still open") {
+		t.Errorf("%d questions were asked, want 1\n%s", n, stderr)
+	}
+
+	// What the judge needs is said before anything is paid for.
+	_, stderr = x.run(1, "--model=free", "--judge=gpt-4o")
+	if n := len(broken.Requests()); n != 1 || !strings.Contains(stderr, "the judge gpt-4o costs money: say how much") {
+		t.Errorf("%d questions were asked\n%s", n-1, stderr)
+	}
+}
+
+// TestExperimentUnsaved: where an answer cannot be saved nothing more is asked, and it
+// is kept elsewhere.
+func TestExperimentUnsaved(t *testing.T) {
+	x := newExaminee(t, twiceExperiment, fixtures.Dir("twice"))
+	answers := filepath.Join(x.dir, "out", "answers")
+	x.hang = func(int) bool { // as the answer is under way
+		if err := os.MkdirAll(answers, 0o700); err != nil {
+			t.Error(err)
+		}
+		if err := os.WriteFile(filepath.Join(answers, "twice"), nil, 0o600); err != nil {
+			t.Error(err)
+		}
+		return false
+	}
+	elsewhere := t.TempDir()
+	x.env = append(x.env, "TMPDIR="+elsewhere)
+	cmd := x.command("--parallel=1")
+	messages, err := cmd.CombinedOutput()
+	if err == nil || x.n != 1 || !strings.Contains(string(messages), "nothing more is asked: its answer was not saved: ") {
+		t.Errorf("%d questions were asked, want 1; %v\n%s", x.n, err, messages)
+	}
+	kept, err := filepath.Glob(filepath.Join(elsewhere, "tracerag-*.json"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("%v, %v are kept, want one answer\n%s", kept, err, messages)
+	}
+	// Moved to its place it counts as any other.
+	id := strings.TrimPrefix(filepath.Base(kept[0]), "tracerag-")
+	for _, err := range []error{os.Remove(filepath.Join(answers, "twice")), os.Mkdir(filepath.Join(answers, "twice"), 0o700), os.Rename(kept[0], filepath.Join(answers, "twice", id))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.hang = nil
+	if _, stderr := x.run(0); strings.Contains(stderr, "never came in") {
+		t.Errorf("the answer counts as lost:\n%s", stderr)
+	}
+	x.everything(0)
+}
+
+// TestExperimentJudgedAgain: marks by a rubric that has changed do not count, be they
+// of a judge that has graded anew or not.
+func TestExperimentJudgedAgain(t *testing.T) {
+	x := newExaminee(t, twiceExperiment, fixtures.Dir("twice"))
+	mark := "1"
+	judge := llmtest.New(t, llmtest.Step{Handle: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		content := `{"marks": [{"criterion": "function", "share": ` + mark + `}]}`
+		fmt.Fprintf(w, `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":%q}}]}`, content)
+	}})
+	x.env = append(x.env, "OPENAI_BASE_URL="+judge.URL())
+	args := []string{"--model=one", "--judge=judge", "--inquiry=who", "--variant=T", "--repetitions=4"}
+	shares := func() string {
+		t.Helper()
+		stdout, _ := x.run(0, append(args, "--json")...)
+		var all struct {
+			Answers []struct {
+				Gradings []struct {
+					Grader string
+					Marks  []struct{ Share float64 }
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(stdout), &all); err != nil {
+			t.Fatal(err)
+		}
+		var shares []float64
+		for _, a := range all.Answers {
+			for _, g := range a.Gradings {
+				if g.Grader == "judge judge" {
+					shares = append(shares, g.Marks[0].Share)
+				}
+			}
+		}
+		return fmt.Sprint(shares)
+	}
+	if got := shares(); got != "[1 1 1 1]" {
+		t.Errorf("the judge's marks are %s", got)
+	}
+	text, err := os.ReadFile(x.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(x.file, bytes.Replace(text, []byte("text: the function is named,"), []byte("text: nothing else is named,"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mark = "0.5"
+	if got := shares(); got != "[0.5 0.5 0.5 0.5]" {
+		t.Errorf("the judge's marks by the new rubric are %s", got)
 	}
 }
 

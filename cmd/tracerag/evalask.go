@@ -5,13 +5,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tracerag/eval"
@@ -37,16 +41,19 @@ type examiner struct {
 	configs map[string]llm.Config
 	wrong   map[string]error // why there is no client
 	stop    chan struct{}
+
+	mu   sync.Mutex
+	told map[string]bool // notes about models
 }
 
 // askAll asks what has no answer yet, and has the answers judged that have no marks
 // yet. It returns the exit code: 1 if something is still open.
 func (a *app) askAll(ctx context.Context, trials []*trial, dir *results.Dir, e *evalFlags) (*examiner, int, error) {
-	x := &examiner{a: a, dir: dir, flags: e, clients: map[string]*llm.Client{}, configs: map[string]llm.Config{}, wrong: map[string]error{}, stop: make(chan struct{})}
+	x := &examiner{a: a, dir: dir, flags: e, clients: map[string]*llm.Client{}, configs: map[string]llm.Config{}, wrong: map[string]error{}, told: map[string]bool{}, stop: make(chan struct{})}
 	if err := x.models(trials); err != nil {
 		return nil, 0, err
 	}
-	if err := x.account(trials); err != nil {
+	if err := x.account(); err != nil {
 		return nil, 0, err
 	}
 	ctx, release := x.interrupts(ctx)
@@ -54,6 +61,11 @@ func (a *app) askAll(ctx context.Context, trials []*trial, dir *results.Dir, e *
 	jobs, err := x.questions(trials)
 	if err != nil {
 		return nil, 0, err
+	}
+	if e.judge != "" && len(jobs) > 0 {
+		if err := x.judgeIsReady(); err != nil {
+			return nil, 0, err
+		}
 	}
 	open, err := x.carryOut(ctx, jobs, "question", "questions")
 	if err != nil || e.dryRun {
@@ -71,10 +83,26 @@ func (a *app) askAll(ctx context.Context, trials []*trial, dir *results.Dir, e *
 		open += left
 	}
 	if open > 0 {
-		a.note("%s still open: the same command again goes on with what is left", plural(open, "question is", "questions are"))
+		a.complain("%s still open: the same command again goes on with what is left", plural(open, "question is", "questions are"))
 		return x, exitFailure, nil
 	}
 	return x, exitOK, nil
+}
+
+// judgeIsReady finds what would keep the judge from grading before answers for it are
+// paid for.
+func (x *examiner) judgeIsReady() error {
+	judge := x.flags.judge
+	x.a.note("judging the answers by %s comes on top", judge)
+	switch {
+	case x.flags.dryRun:
+		return nil
+	case x.wrong[judge] != nil:
+		return fmt.Errorf("%s: %w", judge, x.wrong[judge])
+	case x.limits.MaxCost == 0 && priced(judge):
+		return fmt.Errorf("the judge %s costs money: say how much may be spent in all, --max-cost=DOLLARS", judge)
+	}
+	return nil
 }
 
 // interrupts has the first interrupt end the asking after what is under way, and the
@@ -174,38 +202,20 @@ func (x *examiner) most(model string, promptTokens int) float64 {
 }
 
 // account finds what earlier runs have spent.
-func (x *examiner) account(trials []*trial) error {
+func (x *examiner) account() error {
 	x.limits = ask.Limits{Parallel: x.flags.parallel, PerMinute: x.flags.rate, TokensPerMinute: x.flags.tokenRate, MaxCost: x.flags.maxCost}
 	lost, err := x.dir.Lost()
 	if err != nil {
 		return err
 	}
 	for _, id := range results.IDs(lost) {
-		x.a.note("an earlier run ended while %s was under way: its answer is lost, and counted with $%.4f", lost[id].What, lost[id].Most)
+		x.a.note("%s was asked earlier and its answer never came in: counted with $%.4f", lost[id].What, lost[id].Most)
 	}
 	if err := x.dir.SaveLost(lost); err != nil {
 		return err
 	}
-	if x.limits.Spent, err = x.dir.Spent(); err != nil {
-		return err
-	}
-	for _, t := range trials {
-		answers, err := x.dir.Answers(t.Name)
-		if err != nil {
-			return err
-		}
-		for _, a := range answers {
-			x.limits.Spent += value(a.Cost)
-		}
-		judged, err := x.dir.Judged(t.Name)
-		if err != nil {
-			return err
-		}
-		for _, j := range judged {
-			x.limits.Spent += value(j.Cost)
-		}
-	}
-	return nil
+	x.limits.Spent, err = x.dir.Spent()
+	return err
 }
 
 func value(p *float64) float64 {
@@ -335,14 +345,14 @@ func (x *examiner) carryOut(ctx context.Context, jobs []ask.Job, one, many strin
 	x.limits.Spent = o.Spent
 	for i, err := range o.Errs {
 		if i == 5 && len(o.Errs) > 6 {
-			x.a.note("and %d more like these", len(o.Errs)-i)
+			x.a.complain("and %d more like these", len(o.Errs)-i)
 			break
 		}
-		x.a.note("no answer: %v", err)
+		x.a.complain("no answer: %v", err)
 		x.a.hint(llm.Hint(err))
 	}
 	for _, err := range o.Stopped {
-		x.a.note("%v", err)
+		x.a.complain("%v", err)
 	}
 	spent := ""
 	if o.Spent > 0 {
@@ -360,18 +370,35 @@ func roundUp(usd float64) float64 { return float64(int(usd*100)+1) / 100 }
 func (x *examiner) answer(ctx context.Context, id string, c eval.Cell, p *prompt.Prompt, n int) (float64, error) {
 	got, took, err := x.ask(ctx, id, c.String(), c.Model, p.Text, n)
 	if err != nil {
-		return 0, err
+		return value(got.cost), err
 	}
 	sum := sha256.Sum256([]byte(p.Text))
 	a := eval.Answer{
 		Cell: c, Prompt: hex.EncodeToString(sum[:]), Text: got.Text, FinishReason: got.FinishReason, ServedBy: got.Model, Notes: got.Notes,
-		Usage: usage(got.Usage), Cost: cost(got.Usage, c.Model), Seconds: took.Seconds(), Asked: time.Now().UTC().Truncate(time.Second),
+		Usage: usage(got.Usage), Cost: got.cost, Seconds: took.Seconds(), Asked: time.Now().UTC().Truncate(time.Second),
 	}
 	if got.FinishReason == "length" {
 		x.a.note("%s: the answer was cut at a limit of tokens: raise --max-tokens, and remove %s to have it asked again", c, x.dir.Path(results.AnswerPath(c.Experiment, id)))
 	}
-	return value(a.Cost), x.dir.SaveAnswer(id, a)
+	x.notes(c, got.Notes)
+	return value(a.Cost), x.saved(x.dir.SaveAnswer(id, a), id, a)
 }
+
+// notes tells what was done otherwise than asked, the first time that it happens with
+// a model; the others are in the answers.
+func (x *examiner) notes(c eval.Cell, notes []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, note := range notes {
+		kind := c.Model + " " + digits.ReplaceAllString(note, "")
+		if !x.told[kind] {
+			x.told[kind] = true
+			x.a.note("%s: %s", c, note)
+		}
+	}
+}
+
+var digits = regexp.MustCompile(`\d+`)
 
 // judgements are the jobs of all answers that the judge has not graded yet. Its reply
 // may be of no use; it was paid for, and is kept all the same.
@@ -390,8 +417,7 @@ func (x *examiner) judgements(trials []*trial) ([]ask.Job, error) {
 		}
 		for _, answer := range answers {
 			inq := t.Inquiry(answer.Inquiry)
-			text := eval.JudgePrompt(inq, answer.Text)
-			id := results.ID(answer.Cell, "judge", judge, text)
+			id, text := judgementID(inq, &answer, judge)
 			all++
 			if _, ok := judged[id]; ok {
 				continue
@@ -401,19 +427,42 @@ func (x *examiner) judgements(trials []*trial) ([]ask.Job, error) {
 			jobs = append(jobs, ask.Job{Name: what, Model: judge, Tokens: n, Most: x.most(judge, n), Ask: func(ctx context.Context) (float64, error) {
 				got, _, err := x.ask(ctx, id, what, judge, text, n)
 				if err != nil {
-					return 0, err
+					return value(got.cost), err
 				}
-				j := results.Judged{Answer: answer.ID(), Judge: judge, Text: got.Text, Usage: usage(got.Usage), Cost: cost(got.Usage, judge)}
+				j := results.Judged{Answer: answer.ID(), Judge: judge, Text: got.Text, Usage: usage(got.Usage), Cost: got.cost}
 				if j.Grading, err = eval.ParseJudgement(got.Text, inq); err != nil {
 					x.a.note("%s: %v\nits reply is kept: remove %s to have it judged again", what, err, x.dir.Path(results.MarksPath(t.Name, id)))
 				}
 				j.Grading.Grader = eval.JudgePrefix + judge
-				return value(j.Cost), x.dir.SaveJudged(t.Name, id, j)
+				return value(j.Cost), x.saved(x.dir.SaveJudged(t.Name, id, j), id, j)
 			}})
 		}
 	}
 	x.a.note("%s, %s judged already", plural(all, "answer", "answers"), number(int64(all-len(jobs))))
 	return jobs, nil
+}
+
+// judgementID is the ID of what a judge gave an answer, by the rubric as it is, and
+// what it was asked.
+func judgementID(inq *eval.Inquiry, answer *eval.Answer, judge string) (id, text string) {
+	text = eval.JudgePrompt(inq, answer.Text)
+	return results.ID(answer.Cell, "judge", judge, text), text
+}
+
+// saved is the error of saving an answer, which is put where there may be more room:
+// it was paid for.
+func (x *examiner) saved(err error, id string, answer any) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("its answer was not saved: %w", err)
+	if data, wrong := json.MarshalIndent(answer, "", "  "); wrong == nil {
+		elsewhere := filepath.Join(os.TempDir(), "tracerag-"+id+".json")
+		if os.WriteFile(elsewhere, data, 0o600) == nil {
+			err = fmt.Errorf("%w (it is in %s: move it there)", err, elsewhere)
+		}
+	}
+	return &ask.StopError{Err: err}
 }
 
 // answers are those that a trial has to its prompts as they are, in the order of the
@@ -446,11 +495,18 @@ func (x *examiner) everAsked(t *trial, saved map[string]eval.Answer) []string {
 	return append(models, others...)
 }
 
+// reply is what a model answered, and what that cost; nil where no price is known.
+type reply struct {
+	llm.Answer
+	cost *float64
+}
+
 // ask sends one message and waits for the whole answer. Before and after it is
-// written down that money is being spent.
-func (x *examiner) ask(ctx context.Context, id, what, model, text string, n int) (llm.Answer, time.Duration, error) {
-	if err := x.dir.Begin(id, results.Asking{What: what, Most: x.most(model, n)}); err != nil {
-		return llm.Answer{}, 0, err
+// written down that money is being spent. What is lost may have a cost, too.
+func (x *examiner) ask(ctx context.Context, id, what, model, text string, n int) (reply, time.Duration, error) {
+	most := x.most(model, n)
+	if err := x.dir.Begin(id, results.Asking{What: what, Most: most}); err != nil {
+		return reply{}, 0, &ask.StopError{Err: err}
 	}
 	start := time.Now()
 	got, err := x.clients[model].Ask(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: text}}}, nil)
@@ -460,20 +516,24 @@ func (x *examiner) ask(ctx context.Context, id, what, model, text string, n int)
 		err = nil // a silence that has come to its end is an answer, which was paid for
 	}
 	if err == nil {
-		return got, took, nil
+		cost := x.cost(&got, model, most)
+		return reply{got, cost}, took, nil
 	}
+	lost := ctx.Err() != nil || got.Text != ""
 	if refused != nil {
 		switch refused.Kind {
 		case llm.KindAuth, llm.KindModel, llm.KindURL, llm.KindQuota:
 			err = &ask.FinalError{Err: err}
 		case llm.KindTooLarge:
 			err = &ask.QuestionError{Err: err}
+		case llm.KindTimeout, llm.KindDropped:
+			lost = true // the server had taken it
 		}
 	}
-	if ctx.Err() != nil || got.Text != "" {
-		return got, took, err // it may have been paid for: the next run counts it
+	if lost {
+		return reply{cost: &most}, took, err // it may have been paid for: the next run counts it, too
 	}
-	return got, took, errors.Join(err, x.dir.End(id))
+	return reply{}, took, errors.Join(err, x.dir.End(id))
 }
 
 func usage(u *llm.Usage) *eval.Usage {
@@ -484,14 +544,16 @@ func usage(u *llm.Usage) *eval.Usage {
 }
 
 // cost is that of an answer at the list price of the model that was asked for: the
-// server may name another.
-func cost(u *llm.Usage, model string) *float64 {
-	if u == nil {
+// server may name another. Where the server did not count, it is the most that the
+// answer can have cost, or a ceiling would be none.
+func (x *examiner) cost(got *llm.Answer, model string, most float64) *float64 {
+	if !priced(model) {
 		return nil
 	}
-	usd, ok := llm.EstimateCost(model, *u)
-	if !ok {
-		return nil
+	if got.Usage == nil {
+		got.Notes = append(got.Notes, "the server did not tell how many tokens it counted: the cost is the most that they can be")
+		return &most
 	}
+	usd, _ := llm.EstimateCost(model, *got.Usage)
 	return &usd
 }

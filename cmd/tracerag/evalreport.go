@@ -87,11 +87,9 @@ func (x *examiner) graded(t *trial) ([]report.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	byAnswer := map[string][]eval.Grading{}
+	byAnswer := map[string][]string{} // IDs of what judges gave it
 	for _, id := range results.IDs(judged) {
-		if j := judged[id]; len(j.Grading.Marks) > 0 {
-			byAnswer[j.Answer] = append(byAnswer[j.Answer], j.Grading)
-		}
+		byAnswer[judged[id].Answer] = append(byAnswer[judged[id].Answer], id)
 	}
 	functions := map[string][]eval.Function{}
 	for _, q := range t.inquiries {
@@ -101,7 +99,15 @@ func (x *examiner) graded(t *trial) ([]report.Result, error) {
 	for _, answer := range answers {
 		q := t.asked(answer.Inquiry)
 		auto := eval.Auto(q.Inquiry, answer.Text, eval.Context{Prompt: q.prompts[answer.Variant].Text, Functions: functions[q.ID]})
-		out = append(out, report.Result{Answer: answer, Gradings: append([]eval.Grading{auto}, byAnswer[answer.ID()]...)})
+		gradings := []eval.Grading{auto}
+		for _, id := range byAnswer[answer.ID()] {
+			j := judged[id]
+			// Marks by a rubric, or beside a true answer, that has changed do not count.
+			if now, _ := judgementID(q.Inquiry, &answer, j.Judge); now == id && len(j.Grading.Marks) > 0 {
+				gradings = append(gradings, j.Grading)
+			}
+		}
+		out = append(out, report.Result{Answer: answer, Gradings: gradings})
 	}
 	return out, nil
 }

@@ -142,13 +142,79 @@ func (d *Dir) End(id string) error {
 	return err
 }
 
-// Lost returns the questions that earlier processes had sent when they ended. They
-// stay in the list until [Dir.SaveLost] moves them into what was spent.
-func (d *Dir) Lost() (map[string]Asking, error) { return load[Asking](d.file("asking")) }
+// Lost returns the questions that earlier processes had sent and whose answers did not
+// come home. They stay in the list until [Dir.SaveLost] moves them into what was spent.
+func (d *Dir) Lost() (map[string]Asking, error) {
+	lost, err := load[Asking](d.file("asking"))
+	if err != nil || len(lost) == 0 {
+		return nil, err
+	}
+	for _, kind := range []string{"answers", "marks"} {
+		experiments, err := d.experiments(kind)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range experiments {
+			for id := range lost {
+				if _, err := os.Stat(d.file(kind, e, id+".json")); err != nil {
+					continue
+				}
+				// The process ended between the two steps of saving it.
+				if err := d.End(id); err != nil {
+					return nil, err
+				}
+				delete(lost, id)
+			}
+		}
+	}
+	return lost, nil
+}
 
-// Spent is what earlier runs spent beyond the costs of saved answers and marks:
-// for questions whose answers were lost.
+// experiments are those that have answers, or marks.
+func (d *Dir) experiments(kind string) ([]string, error) {
+	entries, err := os.ReadDir(d.file(kind))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("results: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() { // and nothing that a file manager leaves
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// Spent is what all experiments in the directory have cost in US dollars: their
+// answers and marks, also those that do not count any more, and the questions whose
+// answers were lost.
 func (d *Dir) Spent() (float64, error) {
+	sum, err := d.lost()
+	if err != nil {
+		return 0, err
+	}
+	for _, kind := range []string{"answers", "marks"} {
+		experiments, err := d.experiments(kind)
+		if err != nil {
+			return 0, err
+		}
+		for _, e := range experiments {
+			saved, err := load[struct{ Cost *float64 }](d.file(kind, e))
+			if err != nil {
+				return 0, err
+			}
+			for _, id := range IDs(saved) { // in order, since sums of floats depend on it
+				if c := saved[id].Cost; c != nil {
+					sum += *c
+				}
+			}
+		}
+	}
+	return sum, nil
+}
+
+// lost is what questions may have cost whose answers were lost.
+func (d *Dir) lost() (float64, error) {
 	var s struct{ Lost float64 }
 	err := d.read(&s, "lost.json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,12 +228,12 @@ func (d *Dir) SaveLost(lost map[string]Asking) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	sum, err := d.Spent()
+	sum, err := d.lost()
 	if err != nil {
 		return err
 	}
-	for _, a := range lost {
-		sum += a.Most
+	for _, id := range IDs(lost) {
+		sum += lost[id].Most
 	}
 	if err := d.save(struct{ Lost float64 }{sum}, "lost.json"); err != nil {
 		return err

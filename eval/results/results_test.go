@@ -99,6 +99,42 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestSpent: the costs of all that is saved are added up, and an answer is not counted
+// as lost that was saved in the moment in which the process ended.
+func TestSpent(t *testing.T) {
+	d := open(t, t.TempDir())
+	defer d.Close()
+	cost := func(usd float64) *float64 { return &usd }
+	other := cell
+	other.Experiment = "y"
+	for _, err := range []error{
+		d.Begin("a", Asking{What: "a", Most: 100}),
+		d.SaveAnswer("a", eval.Answer{Cell: cell, Cost: cost(0.5)}),
+		d.Begin("a", Asking{What: "a", Most: 100}),
+		d.SaveAnswer("b", eval.Answer{Cell: other, Cost: cost(0.25)}),
+		d.SaveAnswer("c", eval.Answer{Cell: other}), // its price is not known
+		d.SaveJudged("x", "j", Judged{Cost: cost(0.125)}),
+		d.Begin("j", Asking{What: "j", Most: 100}),
+		d.Save("answers/.DS_Store", []byte("not ours")),
+		d.SaveLost(map[string]Asking{"l": {What: "l", Most: 1}}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if lost, err := d.Lost(); err != nil || len(lost) != 0 {
+			t.Errorf("lost: %v, %v", lost, err)
+		}
+	}
+	if entries, err := os.ReadDir(d.Path("asking")); err != nil || len(entries) != 0 {
+		t.Errorf("%v, %v are still under way", entries, err)
+	}
+	if spent, err := d.Spent(); err != nil || spent != 1.875 {
+		t.Errorf("spent %g, %v, want 1.875", spent, err)
+	}
+}
+
 // TestDamagedFile: it is named, with the way out, and hides no other.
 func TestDamagedFile(t *testing.T) {
 	d := open(t, t.TempDir())
