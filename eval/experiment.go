@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,11 +24,15 @@ type Experiment struct {
 	Runs        map[string]Run `yaml:"runs"`
 	Variants    []Variant      `yaml:"variants"`
 	Models      []string       `yaml:"models"`
-	Repetitions int            `yaml:"repetitions"` // 1 or more
+	Repetitions int            `yaml:"repetitions"` // 1 to MaxRepetitions
 	Inquiries   []Inquiry      `yaml:"inquiries"`
 
 	Path string `yaml:"-"` // of the file
 }
+
+// MaxRepetitions is how often a question may be asked: more would be a slip of the
+// keyboard, for which somebody pays.
+const MaxRepetitions = 1000
 
 // Program is where the program comes from: a package's directory, relative to the
 // experiment's file, or an import path with a version ("golang.org/x/tools/cmd/goyacc@v0.1.0").
@@ -173,8 +178,8 @@ func (e *Experiment) check(variants []string) error {
 		return fmt.Errorf("runs: there are none")
 	case len(e.Inquiries) == 0:
 		return fmt.Errorf("inquiries: there are none")
-	case e.Repetitions < 0:
-		return fmt.Errorf("repetitions: %d: want 1 or more", e.Repetitions)
+	case e.Repetitions < 0 || e.Repetitions > MaxRepetitions:
+		return fmt.Errorf("repetitions: %d: want 1 to %d", e.Repetitions, MaxRepetitions)
 	}
 	e.Repetitions = max(e.Repetitions, 1)
 	if e.Title == "" {
@@ -264,7 +269,7 @@ func (c *Criterion) check() error {
 	switch {
 	case strings.TrimSpace(c.Text) == "":
 		return fmt.Errorf("there is no text: what has an answer to do?")
-	case c.Points < 0:
+	case !(c.Points > 0) || math.IsInf(c.Points, 0): // NaN is not, either
 		return fmt.Errorf("%g points: want more than 0", c.Points)
 	case kinds > 1:
 		return fmt.Errorf("functions, files and terms: want one of them; make a criterion of each")

@@ -7,10 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -63,7 +63,8 @@ func parse(data []byte, variants []string) (*Experiment, error) {
 		return nil, err
 	}
 	for p := range e.Files {
-		if !fs.ValidPath(p) || p == "." || path.Clean(p) != p {
+		// A backslash is a separator to Windows, where names such as NUL are no files.
+		if !fs.ValidPath(p) || p == "." || strings.ContainsFunc(p, unicode.IsControl) || strings.Contains(p, `\`) || !filepath.IsLocal(filepath.FromSlash(p)) {
 			return nil, fmt.Errorf("files: %q: want a path within the run's directory, with slashes", p)
 		}
 	}
@@ -75,9 +76,15 @@ func (f *File) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		return n.Decode(&f.Text)
 	}
+	wrong := func(at *yaml.Node) error {
+		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: want a file's text, or {from: PATH}", at.Line)}}
+	}
+	if n.Kind != yaml.MappingNode {
+		return wrong(n)
+	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Kind != yaml.MappingNode || n.Content[i].Value != "from" {
-			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: want a file's text, or {from: PATH}", n.Content[i].Line)}}
+		if n.Content[i].Value != "from" {
+			return wrong(n.Content[i])
 		}
 	}
 	var from struct{ From string }
@@ -85,7 +92,7 @@ func (f *File) UnmarshalYAML(n *yaml.Node) error {
 		return err
 	}
 	if f.From = from.From; f.From == "" {
-		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: want a file's text, or {from: PATH}", n.Line)}}
+		return wrong(n)
 	}
 	return nil
 }

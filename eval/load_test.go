@@ -79,6 +79,12 @@ func TestWrongFiles(t *testing.T) {
 		{"a criterion twice", "id: look, text", "id: function, text", `criterion 2: id "function"`},
 		{"an empty alternative", "color | colour", "color |", "nothing beside the |"},
 		{"a file outside", "note.txt:", "../note.txt:", `files: "../note.txt"`},
+		{"a file outside on Windows", "note.txt:", `'a\..\..\note.txt':`, `want a path within`},
+		{"a file whose name has a line end", "note.txt:", `"note\ntxt":`, `files: "note\ntxt"`},
+		{"a file that is a list", `"a note\n"`, "[a]", "line 8: want a file's text, or {from: PATH}"},
+		{"too many repetitions", "runs:\n", "repetitions: 1001\nruns:\n", "repetitions: 1001: want 1 to 1000"},
+		{"points that are no number", "points: 2", "points: .nan", `criterion "look": NaN points`},
+		{"points without an end", "points: 2", "points: .inf", "+Inf points"},
 		{"a file that is neither", "{from: real.csv}", "{form: real.csv}", "want a file's text, or {from: PATH}"},
 		{"a second document", "inquiries:", "---\ninquiries:", "a second document"},
 	}

@@ -153,14 +153,12 @@ func ReadSheet(r io.Reader) (*Sheet, error) {
 		return nil, fmt.Errorf("sheet: larger than %d MB", maxSheet>>20)
 	}
 	text := strings.TrimPrefix(string(data), "\uFEFF")
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = strings.ReplaceAll(text, "\r", "\n") // the line ends of old Macintoshes, which are still offered
 	if first, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(first, "sep=") {
 		text = rest // a line that some spreadsheets write and read
 	}
-	in := csv.NewReader(strings.NewReader(text))
-	in.FieldsPerRecord = -1 // empty cells at the end may be missing
-	in.LazyQuotes = true
-	in.Comma = separator(text)
-	rows, err := in.ReadAll()
+	rows, numbers, err := readRows(text)
 	if err != nil {
 		return nil, fmt.Errorf("sheet: %w", err)
 	}
@@ -179,7 +177,8 @@ func ReadSheet(r io.Reader) (*Sheet, error) {
 	}
 	s := &Sheet{}
 	seen := map[[2]string]int{}
-	for n, row := range rows[1:] {
+	for i, row := range rows[1:] {
+		n := numbers[i+1]
 		if strings.TrimSpace(strings.Join(row, "")) == "" {
 			continue
 		}
@@ -196,19 +195,41 @@ func ReadSheet(r io.Reader) (*Sheet, error) {
 			file: cell(colFile), remark: strings.TrimSpace(cell(colRemark)),
 		}
 		if sr.answer == "" || sr.criterion == "" {
-			return nil, fmt.Errorf("sheet: row %d does not say which answer or which criterion it is", n+2)
+			return nil, fmt.Errorf("sheet: row %d does not say which answer or which criterion it is", n)
 		}
 		who := [2]string{sr.answer, sr.criterion}
 		if seen[who] > 0 {
-			return nil, fmt.Errorf("sheet: rows %d and %d are both about criterion %q of answer %s: take one out", seen[who], n+2, sr.criterion, sr.answer)
+			return nil, fmt.Errorf("sheet: rows %d and %d are both about criterion %q of answer %s: take one out", seen[who], n, sr.criterion, sr.answer)
 		}
-		seen[who] = n + 2
+		seen[who] = n
 		if sr.mark, err = parseMark(cell("mark")); err != nil {
-			return nil, fmt.Errorf("sheet: row %d, answer %s, criterion %q: %w", n+2, sr.answer, sr.criterion, err)
+			return nil, fmt.Errorf("sheet: row %d, answer %s, criterion %q: %w", n, sr.answer, sr.criterion, err)
 		}
 		s.rows = append(s.rows, sr)
 	}
 	return s, nil
+}
+
+// readRows returns the rows of a table, and their numbers as a spreadsheet counts them,
+// to which an empty line is a row. A quote that is never closed is an error: what
+// follows would be taken for one cell, and marks in it would be gone.
+func readRows(text string) (rows [][]string, numbers []int, err error) {
+	in := csv.NewReader(strings.NewReader(text))
+	in.FieldsPerRecord = -1 // empty cells at the end may be missing
+	in.Comma = separator(text)
+	for n := 1; ; n++ {
+		for at := in.InputOffset(); strings.HasPrefix(text[at:], "\n"); at++ {
+			n++
+		}
+		row, err := in.Read()
+		switch {
+		case err == io.EOF:
+			return rows, numbers, nil
+		case err != nil:
+			return nil, nil, fmt.Errorf("row %d: %w", n, err)
+		}
+		rows, numbers = append(rows, row), append(numbers, n)
+	}
 }
 
 func parseMark(s string) (*float64, error) {

@@ -61,13 +61,14 @@ func TestSheetThroughSpreadsheets(t *testing.T) {
 	a := answer("look", "m", "it is newTable")
 	id := a.ID()
 	for name, text := range map[string]string{
-		"as written":               "answer,inquiry,criterion,mark (0; 0.5 or 1),remark\n" + id + ",look,function,1,\"good, but\"\n" + id + ",look,look,0.5,\n" + id + ",look,both,,\n",
-		"a byte order mark":        "\uFEFFanswer,criterion,mark,remark\r\n" + id + ",function,1,\"good, but\"\r\n" + id + ",look,.5\r\n",
-		"semicolons and a comma":   "answer;criterion;mark (0, 0.5 or 1);remark\n" + id + ";function;1,0;good, but\n" + id + ";look;0,5;\n",
-		"tabs":                     "answer\tcriterion\tmark\tremark\n" + id + "\tfunction\t1\tgood, but\n" + id + "\tlook\t 0.50 \n",
-		"everything quoted":        "\"answer\";\"criterion\";\"mark\";\"remark\"\n\"" + id + "\";\"function\";\"1\";\"good, but\"\n\"" + id + "\";\"look\";\"0,5\";\"\"\n",
-		"a line with sep":          "sep=;\nanswer;criterion;mark;remark\n" + id + ";function;1;good, but\n" + id + ";look;0,5;\n",
-		"columns and rows swapped": "remark,Mark,Criterion,Answer\n,0.5,look," + id + "\n,,,\n\"good, but\",1,function," + id + "\n",
+		"as written":                   "answer,inquiry,criterion,mark (0; 0.5 or 1),remark\n" + id + ",look,function,1,\"good, but\"\n" + id + ",look,look,0.5,\n" + id + ",look,both,,\n",
+		"a byte order mark":            "\uFEFFanswer,criterion,mark,remark\r\n" + id + ",function,1,\"good, but\"\r\n" + id + ",look,.5\r\n",
+		"the line ends of Macintoshes": "answer,criterion,mark,remark\r" + id + ",function,1,\"good, but\"\r" + id + ",look,.5\r",
+		"semicolons and a comma":       "answer;criterion;mark (0, 0.5 or 1);remark\n" + id + ";function;1,0;good, but\n" + id + ";look;0,5;\n",
+		"tabs":                         "answer\tcriterion\tmark\tremark\n" + id + "\tfunction\t1\tgood, but\n" + id + "\tlook\t 0.50 \n",
+		"everything quoted":            "\"answer\";\"criterion\";\"mark\";\"remark\"\n\"" + id + "\";\"function\";\"1\";\"good, but\"\n\"" + id + "\";\"look\";\"0,5\";\"\"\n",
+		"a line with sep":              "sep=;\nanswer;criterion;mark;remark\n" + id + ";function;1;good, but\n" + id + ";look;0,5;\n",
+		"columns and rows swapped":     "remark,Mark,Criterion,Answer\n,0.5,look," + id + "\n,,,\n\"good, but\",1,function," + id + "\n",
 	} {
 		s, err := ReadSheet(strings.NewReader(text))
 		if err != nil {
@@ -138,7 +139,9 @@ func TestWrongSheets(t *testing.T) {
 		{"a number that is none", head + "x,c,NaN\n", `mark "NaN"`},
 		{"two numbers", head + "\"x\",c,\"0,5,1\"\n", `mark "0,5,1"`},
 		{"no answer", head + ",c,1\n", "row 2 does not say which answer"},
-		{"no criterion", head + "\nx,,1\n", "row 2 does not say"},
+		{"no criterion", head + "\nx,,1\n", "row 3 does not say"},
+		{"a cell of two lines, and an empty line", head + "x,\"c\nd\",1\n\nx,d,2\n", `row 4, answer x, criterion "d": mark "2"`},
+		{"a quote that is not closed", head + "x,c,1\n\"x,d,1\nx,e,1\n", "row 3: "},
 		{"a row twice", head + "x,c,1\nx,d,1\nx,c,0\n", `rows 2 and 4 are both about criterion "c" of answer x`},
 	} {
 		if _, err := ReadSheet(strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -120,8 +120,8 @@ func runEval(a *app, ctx context.Context, c *command, args []string) int {
 
 func (e *evalFlags) check() error {
 	switch {
-	case e.repeatsGiven && e.repetitions < 1:
-		return fmt.Errorf("--repetitions=%d: 1 at least", e.repetitions)
+	case e.repeatsGiven && (e.repetitions < 1 || e.repetitions > eval.MaxRepetitions):
+		return fmt.Errorf("--repetitions=%d: want 1 to %d", e.repetitions, eval.MaxRepetitions)
 	case e.parallel < 1:
 		return fmt.Errorf("--parallel=%d: 1 at least", e.parallel)
 	case !(e.rate >= 0) || !(e.tokenRate >= 0): // as NaN is not

@@ -209,7 +209,11 @@ func (x *examiner) account() error {
 		return err
 	}
 	for _, id := range results.IDs(lost) {
-		x.a.note("%s was asked earlier and its answer never came in: counted with $%.4f", lost[id].What, lost[id].Most)
+		counted := ""
+		if lost[id].Most > 0 {
+			counted = fmt.Sprintf(": counted with $%.4f", lost[id].Most)
+		}
+		x.a.note("%s was asked earlier and its answer never came in%s", lost[id].What, counted)
 	}
 	if err := x.dir.SaveLost(lost); err != nil {
 		return err
