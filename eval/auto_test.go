@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -293,5 +294,22 @@ func BenchmarkAuto(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Auto(inq, walkthrough, Context{Functions: functions})
+	}
+}
+
+// TestUnknown: a rubric that nobody can meet is told of, and not one that expects types.
+func TestUnknown(t *testing.T) {
+	inq := &Inquiry{Criteria: []Criterion{
+		{Functions: []string{"csvview.newTable", "csvview.newTabel", "csvview.cellstyle | csvview.cellStyle"}},
+		{Functions: []string{"ansi.TableElement", "ansi.(*TableElement).setBorders", "Table.Border", "..."}, Beside: []string{"main.none"}},
+		{Functions: []string{"csvview.newTabel | csvview.table"}},
+		{Files: []string{"none.go"}},
+	}}
+	want := []string{"csvview.newTabel", "Table.Border", "...", "csvview.newTabel | csvview.table"}
+	if got := Unknown(inq, calls); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if expected := (&Inquiry{}); Unknown(expected, nil) != nil {
+		t.Error("an inquiry without criteria expects functions")
 	}
 }

@@ -103,6 +103,29 @@ func (t *things) expect(name string) []int {
 	return []int{i}
 }
 
+// Unknown are the functions that an inquiry's criteria expect and that are neither
+// functions of its call trees nor types of their methods, in the rubric's order. An
+// answer may have to name what was not called; more often it is a name misspelled,
+// which no answer has.
+func Unknown(inq *Inquiry, functions []Function) []string {
+	t := newThings(functions)
+	known := func(name string) bool {
+		names := nameParts(name)
+		return names != nil && slices.ContainsFunc(t.all, func(k thing) bool {
+			return len(k.names) >= len(names) && slices.Equal(k.names[:len(names)], names)
+		})
+	}
+	var unknown []string
+	for _, c := range inq.Criteria {
+		for _, entry := range c.Functions {
+			if !slices.ContainsFunc(Alternatives(entry), known) && !slices.Contains(unknown, entry) {
+				unknown = append(unknown, entry)
+			}
+		}
+	}
+	return unknown
+}
+
 var (
 	closurePattern = regexp.MustCompile(`\.(func|gowrap|deferwrap)\d|-range\d`)
 	closurePart    = regexp.MustCompile(`^((func|gowrap|deferwrap)\d+|\d+)$`)

@@ -82,7 +82,7 @@ func (e *evalFlags) add(a *app, f *pflag.FlagSet) {
 	a.section(f, "Grading")
 	f.StringVar(&e.judge, "judge", "", "have this `MODEL` grade the answers, too, by rubric and true answer")
 	f.StringVar(&e.sheet, "sheet", "", "write what a person has to grade into `FILE` (CSV), and read the marks in it, if\nit is there")
-	addChoice(f, &e.gradeBy, "grader", "whose marks the tables show: `WHO` is auto, judge or human (default: human where\nall are there, or else judge, or else auto)", "", "auto", "judge", "human")
+	addChoice(f, &e.gradeBy, "grader", "whose marks the tables show: `WHO` is auto, judge or human (default: who gave the\nmost; among equals human, or else judge)", "", "auto", "judge", "human")
 	a.section(f, "Recording")
 	e.recorder.add(f)
 	a.section(f, "The prompt")
@@ -128,6 +128,10 @@ func (e *evalFlags) check() error {
 		return errors.New("--rate and --token-rate are more than 0, or left out")
 	case e.costGiven && !(e.maxCost > 0):
 		return fmt.Errorf("--max-cost=%g: it has to be more than nothing", e.maxCost)
+	case e.gradeBy == "judge" && e.judge == "":
+		return errors.New("--grader=judge: which one? --judge=MODEL names it")
+	case e.gradeBy == "human" && e.sheet == "":
+		return errors.New("--grader=human: their marks are in a sheet, --sheet=FILE")
 	case e.promptsOnly && (e.judge != "" || e.sheet != "" || e.dryRun):
 		return errors.New("--prompts-only asks nobody: without --judge, --sheet and --dry-run")
 	}

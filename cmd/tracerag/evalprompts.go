@@ -63,6 +63,11 @@ func (a *app) makePrompts(t *trial, traces map[string]string, dir *results.Dir, 
 		t.inquiries = append(t.inquiries, q)
 	}
 	bar.close()
+	for _, q := range t.inquiries {
+		if names := eval.Unknown(q.Inquiry, q.functions()); len(names) > 0 {
+			a.note("%s: inquiry %s: its criteria expect functions that its call trees have not: %s", t.Name, q.ID, strings.Join(names, ", "))
+		}
+	}
 	t.closureLines = a.closure(t)
 	return nil
 }
