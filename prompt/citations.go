@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -37,8 +36,10 @@ type Citation struct {
 // variables, are not looked for.
 func CheckCitations(answer, prompt string) []Citation {
 	var cs []Citation
+	seen := map[Citation]bool{} // with Known unset
 	add := func(text string, kind CitationKind, known bool) {
-		if !slices.ContainsFunc(cs, func(c Citation) bool { return c.Text == text && c.Kind == kind }) {
+		if c := (Citation{Text: text, Kind: kind}); !seen[c] {
+			seen[c] = true
 			cs = append(cs, Citation{text, kind, known})
 		}
 	}
