@@ -231,6 +231,27 @@ func TestExperimentGoesOn(t *testing.T) {
 		x.run(0)
 		x.everything(0)
 	})
+	t.Run("interrupted before the judge", func(t *testing.T) {
+		x := newExaminee(t, twiceExperiment, program)
+		x.asked, x.release = make(chan int, 99), make(chan struct{})
+		x.hang = func(n int) bool { return n == 1 }
+		cmd := x.command("--judge=judge", "--model=one", "--variant=T", "--inquiry=who", "--repetitions=1")
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		<-x.asked
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond) // it is to come before the answer
+		close(x.release)
+		_ = cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 1 || x.n != 1 || !strings.Contains(errs.String(), "1 of 1 question answered") || !strings.Contains(errs.String(), "1 question is still open") {
+			t.Errorf("exit code %d, want 1, of %d questions\n%s", code, x.n, &errs)
+		}
+	})
 	t.Run("the server fails now and then", func(t *testing.T) {
 		x := newExaminee(t, twiceExperiment, program)
 		healthy := x.server

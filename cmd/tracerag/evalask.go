@@ -71,14 +71,16 @@ func (a *app) askAll(ctx context.Context, trials []*trial, dir *results.Dir, e *
 	if err != nil || e.dryRun {
 		return x, exitOK, err
 	}
-	if e.judge != "" && !x.stopped() {
+	if e.judge != "" {
 		jobs, err := x.judgements(trials)
 		if err != nil {
 			return nil, 0, err
 		}
-		left, err := x.carryOut(ctx, jobs, "judgement", "judgements")
-		if err != nil {
-			return nil, 0, err
+		left := len(jobs)
+		if !x.stopped() {
+			if left, err = x.carryOut(ctx, jobs, "judgement", "judgements"); err != nil {
+				return nil, 0, err
+			}
 		}
 		open += left
 	}
