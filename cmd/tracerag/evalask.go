@@ -91,22 +91,6 @@ func (a *app) askAll(ctx context.Context, trials []*trial, dir *results.Dir, e *
 	return x, exitOK, nil
 }
 
-// judgeIsReady finds what would keep the judge from grading before answers for it are
-// paid for.
-func (x *examiner) judgeIsReady() error {
-	judge := x.flags.judge
-	x.a.note("judging the answers by %s comes on top", judge)
-	switch {
-	case x.flags.dryRun:
-		return nil
-	case x.wrong[judge] != nil:
-		return fmt.Errorf("%s: %w", judge, x.wrong[judge])
-	case x.limits.MaxCost == 0 && priced(judge):
-		return fmt.Errorf("the judge %s costs money: say how much may be spent in all, --max-cost=DOLLARS", judge)
-	}
-	return nil
-}
-
 // interrupts has the first interrupt end the asking after what is under way, and the
 // second break that off.
 func (x *examiner) interrupts(ctx context.Context) (context.Context, func()) {
@@ -258,7 +242,7 @@ func (x *examiner) questions(trials []*trial) ([]ask.Job, error) {
 				continue
 			}
 			n := x.counter(c.Model).Count(p.Text)
-			if n > x.window(c.Model) {
+			if window, _ := x.window(c.Model); n > window {
 				if c.Repetition == 1 {
 					tooLarge[c.Model] = append(tooLarge[c.Model], fmt.Sprintf("%s %s %s (%s)", t.Name, c.Inquiry, c.Variant, number(int64(n))))
 				}
@@ -276,7 +260,12 @@ func (x *examiner) questions(trials []*trial) ([]ask.Job, error) {
 		if n := len(names) - most; n > 1 {
 			names = append(names[:most:most], fmt.Sprintf("and %d more", n))
 		}
-		x.a.note("%s takes %s tokens: %s too long for it and not asked\n%s", model, number(int64(x.window(model))),
+		window, known := x.window(model)
+		takes := fmt.Sprintf("%s takes %s tokens", model, number(int64(window)))
+		if !known {
+			takes = fmt.Sprintf("of %s it is not known how many tokens it takes, and %s are assumed (--models names a file that tells)", model, number(int64(window)))
+		}
+		x.a.note("%s: %s too long for it and not asked\n%s", takes,
 			plural(len(tooLarge[model]), "prompt is", "prompts are"), strings.Join(names, "\n"))
 	}
 	x.a.note("%s, %s answered already", plural(all, "question", "questions"), number(int64(all-len(jobs))))
@@ -295,12 +284,13 @@ func (x *examiner) counter(model string) tokens.Counter {
 	return tokens.For(model)
 }
 
-func (x *examiner) window(model string) int {
+// window is how many tokens a model takes, and whether that is more than assumed.
+func (x *examiner) window(model string) (size int, known bool) {
 	if m, ok := x.windows.Lookup(model); ok {
-		return m.Window
+		return m.Window, true
 	}
-	m, _ := tokens.Lookup(model)
-	return m.Window
+	m, known := tokens.Lookup(model)
+	return m.Window, known
 }
 
 // carryOut says what the jobs could cost, and does them. It returns how many are
@@ -405,55 +395,6 @@ func (x *examiner) notes(c eval.Cell, notes []string) {
 }
 
 var digits = regexp.MustCompile(`\d+`)
-
-// judgements are the jobs of all answers that the judge has not graded yet. Its reply
-// may be of no use; it was paid for, and is kept all the same.
-func (x *examiner) judgements(trials []*trial) ([]ask.Job, error) {
-	var jobs []ask.Job
-	all := 0
-	judge := x.flags.judge
-	for _, t := range trials {
-		answers, err := x.answers(t)
-		if err != nil {
-			return nil, err
-		}
-		judged, err := x.dir.Judged(t.Name)
-		if err != nil {
-			return nil, err
-		}
-		for _, answer := range answers {
-			inq := t.Inquiry(answer.Inquiry)
-			id, text := judgementID(inq, &answer, judge)
-			all++
-			if _, ok := judged[id]; ok {
-				continue
-			}
-			n := x.counter(judge).Count(text)
-			what := "judging " + answer.Cell.String()
-			jobs = append(jobs, ask.Job{Name: what, Model: judge, Tokens: n, Most: x.most(judge, n), Ask: func(ctx context.Context) (float64, error) {
-				got, _, err := x.ask(ctx, id, what, judge, text, n)
-				if err != nil {
-					return value(got.cost), err
-				}
-				j := results.Judged{Answer: answer.ID(), Judge: judge, Text: got.Text, Usage: usage(got.Usage), Cost: got.cost}
-				if j.Grading, err = eval.ParseJudgement(got.Text, inq); err != nil {
-					x.a.note("%s: %v\nits reply is kept: remove %s to have it judged again", what, err, x.dir.Path(results.MarksPath(t.Name, id)))
-				}
-				j.Grading.Grader = eval.JudgePrefix + judge
-				return value(j.Cost), x.saved(x.dir.SaveJudged(t.Name, id, j), id, j)
-			}})
-		}
-	}
-	x.a.note("%s, %s judged already", plural(all, "answer", "answers"), number(int64(all-len(jobs))))
-	return jobs, nil
-}
-
-// judgementID is the ID of what a judge gave an answer, by the rubric as it is, and
-// what it was asked.
-func judgementID(inq *eval.Inquiry, answer *eval.Answer, judge string) (id, text string) {
-	text = eval.JudgePrompt(inq, answer.Text)
-	return results.ID(answer.Cell, "judge", judge, text), text
-}
 
 // saved is the error of saving an answer, which is put where there may be more room:
 // it was paid for.

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"tracerag/eval"
+	"tracerag/eval/ask"
+	"tracerag/eval/results"
+)
+
+// judgeIsReady finds what would keep the judge from grading before answers for it are
+// paid for.
+func (x *examiner) judgeIsReady() error {
+	judge := x.flags.judge
+	x.a.note("judging the answers by %s comes on top", judge)
+	switch {
+	case x.flags.dryRun:
+		return nil
+	case x.wrong[judge] != nil:
+		return fmt.Errorf("%s: %w", judge, x.wrong[judge])
+	case x.limits.MaxCost == 0 && priced(judge):
+		return fmt.Errorf("the judge %s costs money: say how much may be spent in all, --max-cost=DOLLARS", judge)
+	}
+	return nil
+}
+
+// judgements are the jobs of all answers that the judge has not graded yet. Its reply
+// may be of no use; it was paid for, and is kept all the same.
+func (x *examiner) judgements(trials []*trial) ([]ask.Job, error) {
+	var jobs []ask.Job
+	all := 0
+	judge := x.flags.judge
+	for _, t := range trials {
+		answers, err := x.answers(t)
+		if err != nil {
+			return nil, err
+		}
+		judged, err := x.dir.Judged(t.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, answer := range answers {
+			inq := t.Inquiry(answer.Inquiry)
+			id, text := judgementID(inq, &answer, judge)
+			all++
+			if _, ok := judged[id]; ok {
+				continue
+			}
+			n := x.counter(judge).Count(text)
+			what := "judging " + answer.Cell.String()
+			jobs = append(jobs, ask.Job{Name: what, Model: judge, Tokens: n, Most: x.most(judge, n), Ask: func(ctx context.Context) (float64, error) {
+				got, _, err := x.ask(ctx, id, what, judge, text, n)
+				if err != nil {
+					return value(got.cost), err
+				}
+				j := results.Judged{Answer: answer.ID(), Judge: judge, Text: got.Text, Usage: usage(got.Usage), Cost: got.cost}
+				if j.Grading, err = eval.ParseJudgement(got.Text, inq); err != nil {
+					x.a.note("%s: %v\nits reply is kept: remove %s to have it judged again", what, err, x.dir.Path(results.MarksPath(t.Name, id)))
+				}
+				j.Grading.Grader = eval.JudgePrefix + judge
+				return value(j.Cost), x.saved(x.dir.SaveJudged(t.Name, id, j), id, j)
+			}})
+		}
+	}
+	x.a.note("%s, %s judged already", plural(all, "answer", "answers"), number(int64(all-len(jobs))))
+	return jobs, nil
+}
+
+// judgementID is the ID of what a judge gave an answer, by the rubric as it is, and
+// what it was asked.
+func judgementID(inq *eval.Inquiry, answer *eval.Answer, judge string) (id, text string) {
+	text = eval.JudgePrompt(inq, answer.Text)
+	return results.ID(answer.Cell, "judge", judge, text), text
+}
