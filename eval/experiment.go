@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -198,14 +199,20 @@ func (e *Experiment) check(variants []string) error {
 			return fmt.Errorf("models: %q is empty or stands there twice", m)
 		}
 	}
-	for id := range e.Runs {
+	// Runs and inquiries are names of files, and case is nothing to some systems.
+	folded := map[string]string{}
+	for _, id := range slices.Sorted(maps.Keys(e.Runs)) {
 		if !idPattern.MatchString(id) {
 			return fmt.Errorf("runs: %q: want letters, digits, - and _", id)
 		}
+		if other, ok := folded[strings.ToLower(id)]; ok {
+			return fmt.Errorf("runs: %q and %q differ in case alone", other, id)
+		}
+		folded[strings.ToLower(id)] = id
 	}
 	for i := range e.Inquiries {
 		q := &e.Inquiries[i]
-		if e.Inquiry(q.ID) != q {
+		if slices.ContainsFunc(e.Inquiries[:i], func(o Inquiry) bool { return strings.EqualFold(o.ID, q.ID) }) {
 			return fmt.Errorf("inquiries: there are two with the id %q", q.ID)
 		}
 		if err := q.check(e.Runs); err != nil {

@@ -68,6 +68,8 @@ func TestWrongFiles(t *testing.T) {
 		{"no program", "program: ./app", "", "program: there is none"},
 		{"a program without a version", "./app", "example.com/app@", "want an import path, @ and a version"},
 		{"flags for a program", "./app", `"-toolexec=x example.com/app@v1.0.0"`, "want an import path"},
+		{"runs that are one file to some systems", "runs:\n", "runs:\n  CSV: {}\n", `runs: "CSV" and "csv" differ in case alone`},
+		{"an inquiry twice", "inquiries:\n", "inquiries:\n  - {id: Look, runs: [csv], question: why, criteria: [{id: c, text: t}]}\n", `two with the id "look"`},
 		{"an unknown run", "runs: [csv]", "runs: [cvs]", `inquiry "look": there is no run "cvs"`},
 		{"three runs", "runs: [csv]", "runs: [csv, csv, csv]", "3 runs"},
 		{"no question", "question: which function decides the look?", `question: " "`, "there is no question"},

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tracerag/eval"
+	"tracerag/eval/ask"
 	"tracerag/eval/results"
 	"tracerag/prompt"
 	"tracerag/trace/store"
@@ -228,6 +229,9 @@ func (a *app) experiment(ctx context.Context, exps []*eval.Experiment, e *evalFl
 		t := &trial{Experiment: x}
 		recording, stop := signal.NotifyContext(ctx, os.Interrupt)
 		traces, err := a.recordRuns(recording, x, dir, s, e)
+		if err != nil && recording.Err() != nil {
+			err = ask.ErrInterrupted // and not how the go command or the program took it
+		}
 		stop()
 		if err == nil {
 			err = a.makePrompts(t, traces, dir, s, e)

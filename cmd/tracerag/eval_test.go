@@ -505,6 +505,40 @@ func TestExperimentRecords(t *testing.T) {
 	}
 }
 
+// TestExperimentInterruptedRecording: the program that is being recorded ends with the
+// command, and the message is about neither's exit code.
+func TestExperimentInterruptedRecording(t *testing.T) {
+	program := t.TempDir()
+	started := filepath.Join(program, "started")
+	for name, text := range map[string]string{
+		"go.mod":  "module example.com/tiny\n\ngo 1.21\n",
+		"main.go": "package main\n\nimport (\n\t\"os\"\n\t\"time\"\n)\n\nfunc main() {\n\tos.Mkdir(os.Args[1], 0o700)\n\ttime.Sleep(time.Minute)\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(program, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := newExaminee(t, "name: tiny\nprogram: %s\nruns: {once: {args: [%q]}}\n"+
+		"inquiries: [{id: why, runs: [once], question: why, criteria: [{id: c, text: says why}]}]\n", program, started)
+	cmd := x.command("--prompts-only")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); !exists(started) && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	start := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // until the program has closed its output, too
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.HasSuffix(errs.String(), "experiment.yaml: interrupted\n") || time.Since(start) > 4*time.Second {
+		t.Errorf("exit code %d, want 1, after %s\n%s", code, time.Since(start), &errs)
+	}
+}
+
 // TestExperimentOfTheHelp: what tracerag help experiments and docs/experiments.md show
 // is a file that can be read.
 func TestExperimentOfTheHelp(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"tracerag/eval"
 	"tracerag/eval/results"
@@ -90,6 +91,9 @@ func (a *app) recordRun(ctx context.Context, x *eval.Experiment, name, program s
 	}
 	cmd := exec.CommandContext(ctx, exe, append(append(args, "--"), command...)...)
 	cmd.Dir = scratch
+	// It passes an interrupt on to the program, which would outlive its killing.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
 	cmd.Env = append(withoutKeys(os.Environ()), "PATH="+filepath.Dir(program)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	if run.Stdin != "" {
 		cmd.Stdin = strings.NewReader(run.Stdin)

@@ -36,6 +36,9 @@ func (in *Input) costTable() *Table {
 		return nil
 	}
 	t.rows = append(t.rows, all.row("all"))
+	if all.priced > 0 {
+		t.Notes = append(t.Notes, "Of the answers in the tables. What judges cost, and what was lost or does not count any more, comes on top.")
+	}
 	if all.priced < all.answers {
 		t.Notes = append(t.Notes, "+ ?: answers of models whose price is not known come on top.")
 	}
