@@ -100,14 +100,14 @@ func (x *examinee) handle(w http.ResponseWriter, r *http.Request) {
 	}
 	x.mu.Lock()
 	x.n++
-	n, hang, asked := x.n, x.hang != nil && x.hang(x.n), x.asked
+	n, hang, asked, release := x.n, x.hang != nil && x.hang(x.n), x.asked, x.release
 	x.mu.Unlock()
 	if asked != nil {
 		asked <- n
 	}
 	if hang {
 		select {
-		case <-x.release:
+		case <-release:
 		case <-r.Context().Done():
 			return
 		}
@@ -121,6 +121,21 @@ func (x *examinee) handle(w http.ResponseWriter, r *http.Request) {
 	x.mu.Lock()
 	x.answered[c.Model+"\x00"+c.Messages[0].Content]++
 	x.mu.Unlock()
+}
+
+// set changes how the server answers. It goes through the lock, since the race
+// detector does not see what happens by way of another process.
+func (x *examinee) set(change func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	change()
+}
+
+// requests is how many there were.
+func (x *examinee) requests() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.n
 }
 
 func (x *examinee) command(args ...string) *exec.Cmd {
@@ -206,8 +221,10 @@ func TestExperimentGoesOn(t *testing.T) {
 	})
 	t.Run("interrupted", func(t *testing.T) {
 		x := newExaminee(t, twiceExperiment, program)
-		x.asked, x.release = make(chan int, 99), make(chan struct{})
-		x.hang = func(n int) bool { return n == 5 }
+		x.set(func() {
+			x.asked, x.release = make(chan int, 99), make(chan struct{})
+			x.hang = func(n int) bool { return n == 5 }
+		})
 		cmd := x.command()
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
@@ -233,8 +250,10 @@ func TestExperimentGoesOn(t *testing.T) {
 	})
 	t.Run("interrupted before the judge", func(t *testing.T) {
 		x := newExaminee(t, twiceExperiment, program)
-		x.asked, x.release = make(chan int, 99), make(chan struct{})
-		x.hang = func(n int) bool { return n == 1 }
+		x.set(func() {
+			x.asked, x.release = make(chan int, 99), make(chan struct{})
+			x.hang = func(n int) bool { return n == 1 }
+		})
 		cmd := x.command("--judge=judge", "--model=one", "--variant=T", "--inquiry=who", "--repetitions=1")
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
@@ -248,8 +267,8 @@ func TestExperimentGoesOn(t *testing.T) {
 		time.Sleep(100 * time.Millisecond) // it is to come before the answer
 		close(x.release)
 		_ = cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); code != 1 || x.n != 1 || !strings.Contains(errs.String(), "1 of 1 question answered") || !strings.Contains(errs.String(), "1 question is still open") {
-			t.Errorf("exit code %d, want 1, of %d questions\n%s", code, x.n, &errs)
+		if code := cmd.ProcessState.ExitCode(); code != 1 || x.requests() != 1 || !strings.Contains(errs.String(), "1 of 1 question answered") || !strings.Contains(errs.String(), "1 question is still open") {
+			t.Errorf("exit code %d, want 1, of %d questions\n%s", code, x.requests(), &errs)
 		}
 	})
 	t.Run("the server fails now and then", func(t *testing.T) {

@@ -18,27 +18,27 @@ func TestExperimentCosts(t *testing.T) {
 	x := newExaminee(t, twiceExperiment, fixtures.Dir("twice"))
 	x.env = append(x.env, "OPENAI_API_KEY=sk-test")
 	_, stderr := x.run(1, "--model=gpt-4o")
-	if x.n != 0 || !strings.Contains(stderr, "say how much may be spent in all, --max-cost=") {
-		t.Errorf("%d questions were asked\n%s", x.n, stderr)
+	if x.requests() != 0 || !strings.Contains(stderr, "say how much may be spent in all, --max-cost=") {
+		t.Errorf("%d questions were asked\n%s", x.requests(), stderr)
 	}
 	_, stderr = x.run(0, "--model=gpt-4o", "--dry-run")
-	if x.n != 0 || !strings.Contains(stderr, "to ask: 12 questions, ") || !strings.Contains(stderr, " tokens of prompts, at most $") {
-		t.Errorf("%d questions were asked\n%s", x.n, stderr)
+	if x.requests() != 0 || !strings.Contains(stderr, "to ask: 12 questions, ") || !strings.Contains(stderr, " tokens of prompts, at most $") {
+		t.Errorf("%d questions were asked\n%s", x.requests(), stderr)
 	}
 	// Each answer costs 1000 and 50 tokens, $0.003, and may cost at most $0.16 and
 	// the prompt.
 	_, stderr = x.run(1, "--model=gpt-4o", "--max-cost=0.17")
-	if x.n < 1 || x.n > 4 || !strings.Contains(stderr, "the cost ceiling is reached: $0.0") {
-		t.Errorf("%d questions were asked\n%s", x.n, stderr)
+	if x.requests() < 1 || x.requests() > 4 || !strings.Contains(stderr, "the cost ceiling is reached: $0.0") {
+		t.Errorf("%d questions were asked\n%s", x.requests(), stderr)
 	}
-	before := x.n
+	before := x.requests()
 	_, stderr = x.run(1, "--model=gpt-4o", "--max-cost=0.17")
-	if x.n != before || !strings.Contains(stderr, "after $0.0") {
-		t.Errorf("the second run asked %d questions, with the ceiling reached\n%s", x.n-before, stderr)
+	if x.requests() != before || !strings.Contains(stderr, "after $0.0") {
+		t.Errorf("the second run asked %d questions, with the ceiling reached\n%s", x.requests()-before, stderr)
 	}
 	x.run(0, "--model=gpt-4o", "--max-cost=1")
-	if x.n != 12 {
-		t.Errorf("%d questions were asked in all, want 12", x.n)
+	if x.requests() != 12 {
+		t.Errorf("%d questions were asked in all, want 12", x.requests())
 	}
 }
 
@@ -48,11 +48,11 @@ func TestExperimentCosts(t *testing.T) {
 func TestExperimentCostsOfOthers(t *testing.T) {
 	x := newExaminee(t, twiceExperiment, fixtures.Dir("twice"))
 	x.env = append(x.env, "OPENAI_API_KEY=sk-test")
-	x.silent = true
+	x.set(func() { x.silent = true })
 	args := []string{"--model=gpt-4o", "--repetitions=1", "--max-cost=0.4"} // each may cost $0.16
 	_, stderr := x.run(1, args...)
-	if x.n != 2 || strings.Count(stderr, "the server did not tell how many tokens it counted") != 1 {
-		t.Errorf("%d questions were asked, want 2\n%s", x.n, stderr)
+	if x.requests() != 2 || strings.Count(stderr, "the server did not tell how many tokens it counted") != 1 {
+		t.Errorf("%d questions were asked, want 2\n%s", x.requests(), stderr)
 	}
 	text, err := os.ReadFile(x.file)
 	if err != nil {
@@ -62,8 +62,8 @@ func TestExperimentCostsOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, stderr = x.run(1, args...)
-	if x.n != 2 || !strings.Contains(stderr, "after $0.32 that are spent") {
-		t.Errorf("%d questions were asked, want no more\n%s", x.n-2, stderr)
+	if x.requests() != 2 || !strings.Contains(stderr, "after $0.32 that are spent") {
+		t.Errorf("%d questions were asked, want no more\n%s", x.requests()-2, stderr)
 	}
 
 	broken := llmtest.New(t, llmtest.Step{Handle: func(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +89,7 @@ func TestExperimentCostsOfOthers(t *testing.T) {
 func TestExperimentUnsaved(t *testing.T) {
 	x := newExaminee(t, twiceExperiment, fixtures.Dir("twice"))
 	answers := filepath.Join(x.dir, "out", "answers")
-	x.hang = func(int) bool { // as the answer is under way
+	fail := func(int) bool { // as the answer is under way
 		if err := os.MkdirAll(answers, 0o700); err != nil {
 			t.Error(err)
 		}
@@ -98,12 +98,13 @@ func TestExperimentUnsaved(t *testing.T) {
 		}
 		return false
 	}
+	x.set(func() { x.hang = fail })
 	elsewhere := t.TempDir()
 	x.env = append(x.env, "TMPDIR="+elsewhere)
 	cmd := x.command("--parallel=1")
 	messages, err := cmd.CombinedOutput()
-	if err == nil || x.n != 1 || !strings.Contains(string(messages), "nothing more is asked: its answer was not saved: ") {
-		t.Errorf("%d questions were asked, want 1; %v\n%s", x.n, err, messages)
+	if err == nil || x.requests() != 1 || !strings.Contains(string(messages), "nothing more is asked: its answer was not saved: ") {
+		t.Errorf("%d questions were asked, want 1; %v\n%s", x.requests(), err, messages)
 	}
 	kept, err := filepath.Glob(filepath.Join(elsewhere, "tracerag-*.json"))
 	if err != nil || len(kept) != 1 {
@@ -116,7 +117,7 @@ func TestExperimentUnsaved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	x.hang = nil
+	x.set(func() { x.hang = nil })
 	if _, stderr := x.run(0); strings.Contains(stderr, "never came in") {
 		t.Errorf("the answer counts as lost:\n%s", stderr)
 	}
@@ -140,6 +141,8 @@ func TestExperimentTooLong(t *testing.T) {
 			t.Errorf("messages without %q:\n%s", want, stderr)
 		}
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	for q := range x.answered {
 		if strings.Contains(q, "why not ") || strings.HasPrefix(q, "two") && len(q) > 20_000 {
 			t.Errorf("asked: %.100q", q)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"testing"
 
 	"tracerag/fixtures"
@@ -16,10 +17,11 @@ import (
 // of a judge that has graded anew or not.
 func TestExperimentJudgedAgain(t *testing.T) {
 	x := newExaminee(t, twiceExperiment, fixtures.Dir("twice"))
-	mark := "1"
+	var mark atomic.Value
+	mark.Store("1")
 	judge := llmtest.New(t, llmtest.Step{Handle: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		content := `{"marks": [{"criterion": "function", "share": ` + mark + `}]}`
+		content := `{"marks": [{"criterion": "function", "share": ` + mark.Load().(string) + `}]}`
 		fmt.Fprintf(w, `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":%q}}]}`, content)
 	}})
 	x.env = append(x.env, "OPENAI_BASE_URL="+judge.URL())
@@ -58,7 +60,7 @@ func TestExperimentJudgedAgain(t *testing.T) {
 	if err := os.WriteFile(x.file, bytes.Replace(text, []byte("text: the function is named,"), []byte("text: nothing else is named,"), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	mark = "0.5"
+	mark.Store("0.5")
 	if got := shares(); got != "[0.5 0.5 0.5 0.5]" {
 		t.Errorf("the judge's marks by the new rubric are %s", got)
 	}
