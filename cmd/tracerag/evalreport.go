@@ -39,7 +39,11 @@ func (a *app) reportAll(trials []*trial, x *examiner, dir *results.Dir, e *evalF
 			return err
 		}
 	}
-	if err := a.saveReport(in, dir); err != nil {
+	name := "report.md"
+	if x == nil {
+		name = "sizes.md" // beside a report with scores of an earlier run
+	}
+	if err := a.saveReport(name, in, dir); err != nil {
 		return err
 	}
 	if e.asJSON {
@@ -49,8 +53,9 @@ func (a *app) reportAll(trials []*trial, x *examiner, dir *results.Dir, e *evalF
 	return report.WriteMarkdown(a.stdout, in)
 }
 
-// saveReport writes the tables and the figures into the directory of results.
-func (a *app) saveReport(in report.Input, dir *results.Dir) error {
+// saveReport writes the document of that name, the tables and the figures into the
+// directory of results.
+func (a *app) saveReport(name string, in report.Input, dir *results.Dir) error {
 	save := func(name string, write func(io.Writer) error) error {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -58,7 +63,7 @@ func (a *app) saveReport(in report.Input, dir *results.Dir) error {
 		}
 		return dir.Save(name, b.Bytes())
 	}
-	if err := save("report.md", func(w io.Writer) error { return report.WriteMarkdown(w, in) }); err != nil {
+	if err := save(name, func(w io.Writer) error { return report.WriteMarkdown(w, in) }); err != nil {
 		return err
 	}
 	for _, t := range report.Tables(in) {
