@@ -11,7 +11,6 @@ import (
 	"maps"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -194,7 +193,7 @@ func (x *examiner) account() error {
 	if err != nil {
 		return err
 	}
-	for _, id := range results.IDs(lost) {
+	for _, id := range slices.Sorted(maps.Keys(lost)) {
 		counted := ""
 		if lost[id].Most > 0 {
 			counted = fmt.Sprintf(": counted with $%.4f", lost[id].Most)
@@ -377,7 +376,7 @@ func (x *examiner) answer(ctx context.Context, id string, c eval.Cell, p *prompt
 		x.a.note("%s: the answer was cut at a limit of tokens: raise --max-tokens, and remove %s to have it asked again", c, x.dir.Path(results.AnswerPath(c.Experiment, id)))
 	}
 	x.notes(c, got.Notes)
-	return value(a.Cost), x.saved(x.dir.SaveAnswer(id, a), id, a)
+	return value(a.Cost), x.saved(x.dir.SaveAnswer(id, a), x.dir.Path(results.AnswerPath(c.Experiment, id)), a)
 }
 
 // notes tells what was done otherwise than asked, the first time that it happens with
@@ -398,15 +397,17 @@ var digits = regexp.MustCompile(`\d+`)
 
 // saved is the error of saving an answer, which is put where there may be more room:
 // it was paid for.
-func (x *examiner) saved(err error, id string, answer any) error {
+func (x *examiner) saved(err error, place string, answer any) error {
 	if err == nil {
 		return nil
 	}
 	err = fmt.Errorf("its answer was not saved: %w", err)
 	if data, wrong := json.MarshalIndent(answer, "", "  "); wrong == nil {
-		elsewhere := filepath.Join(os.TempDir(), "tracerag-"+id+".json")
-		if os.WriteFile(elsewhere, data, 0o600) == nil {
-			err = fmt.Errorf("%w (it is in %s: move it there)", err, elsewhere)
+		if f, wrong := os.CreateTemp("", "tracerag-*.json"); wrong == nil { // whose name nobody can foresee
+			_, wrong = f.Write(data)
+			if errors.Join(wrong, f.Close()) == nil {
+				err = fmt.Errorf("%w (it is in %s: move it to %s)", err, f.Name(), place)
+			}
 		}
 	}
 	return &ask.StopError{Err: err}

@@ -110,9 +110,13 @@ func TestExperimentUnsaved(t *testing.T) {
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("%v, %v are kept, want one answer\n%s", kept, err, messages)
 	}
-	// Moved to its place it counts as any other.
-	id := strings.TrimPrefix(filepath.Base(kept[0]), "tracerag-")
-	for _, err := range []error{os.Remove(filepath.Join(answers, "twice")), os.Mkdir(filepath.Join(answers, "twice"), 0o700), os.Rename(kept[0], filepath.Join(answers, "twice", id))} {
+	// Moved to where the message says it counts as any other.
+	_, place, _ := strings.Cut(string(messages), "(it is in "+kept[0]+": move it to ")
+	place, _, ok := strings.Cut(place, ")")
+	if !ok {
+		t.Fatalf("it is not said where to move %s\n%s", kept[0], messages)
+	}
+	for _, err := range []error{os.Remove(filepath.Join(answers, "twice")), os.Mkdir(filepath.Join(answers, "twice"), 0o700), os.Rename(kept[0], place)} {
 		if err != nil {
 			t.Fatal(err)
 		}

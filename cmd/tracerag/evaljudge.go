@@ -59,7 +59,7 @@ func (x *examiner) judgements(trials []*trial) ([]ask.Job, error) {
 					x.a.note("%s: %v\nits reply is kept: remove %s to have it judged again", what, err, x.dir.Path(results.MarksPath(t.Name, id)))
 				}
 				j.Grading.Grader = eval.JudgePrefix + judge
-				return value(j.Cost), x.saved(x.dir.SaveJudged(t.Name, id, j), id, j)
+				return value(j.Cost), x.saved(x.dir.SaveJudged(t.Name, id, j), x.dir.Path(results.MarksPath(t.Name, id)), j)
 			}})
 		}
 	}

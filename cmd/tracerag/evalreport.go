@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tracerag/eval"
@@ -93,7 +95,7 @@ func (x *examiner) graded(t *trial) ([]report.Result, error) {
 		return nil, err
 	}
 	byAnswer := map[string][]string{} // IDs of what judges gave it
-	for _, id := range results.IDs(judged) {
+	for _, id := range slices.Sorted(maps.Keys(judged)) {
 		byAnswer[judged[id].Answer] = append(byAnswer[judged[id].Answer], id)
 	}
 	functions := map[string][]eval.Function{}

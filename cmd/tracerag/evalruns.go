@@ -84,7 +84,7 @@ func (a *app) recordRun(ctx context.Context, x *eval.Experiment, name, program s
 	defer a.wait("recording " + commandLine(command))()
 	idFile := filepath.Join(dir.Path(), ".id")
 	defer os.Remove(idFile)
-	args := []string{"run", "--quiet", "--dir=" + dir.Traces(), "--id-file=" + a.absolute(idFile)}
+	args := []string{"run", "--quiet", "--dir=" + dir.Traces(), "--id-file=" + idFile}
 	args = append(args, e.recorder.args()...)
 	if len(x.Baseline) > 0 {
 		args = append(args, "--baseline="+commandLine(x.Baseline))
@@ -194,11 +194,13 @@ func (a *app) evalProgram(ctx context.Context, x *eval.Experiment, dir *results.
 	if info, err := os.Stat(from); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("program: there is no directory %s", quote(from))
 	}
-	done := a.wait("building " + string(x.Program))
-	defer done()
+	defer a.wait("building " + string(x.Program))()
 	// Without the version control's state, which changes with every commit, an
 	// unchanged program is the same binary.
-	to := a.absolute(dir.Path("bin", x.Name))
+	to := dir.Path("bin", x.Name)
+	if err := os.RemoveAll(to); err != nil {
+		return "", err
+	}
 	return goBuilds(ctx, to, from, nil, "build", "-buildvcs=false", "-o", "{}", ".")
 }
 
@@ -220,7 +222,7 @@ func (a *app) installed(ctx context.Context, module, version string) (string, er
 	}
 	a.note("go install %s", at)
 	defer a.wait("installing " + path.Base(module))()
-	return goBuilds(ctx, to, "", []string{"GOBIN={}"}, "install", at)
+	return goBuilds(ctx, to, "", []string{"GOBIN={}", "GOWORK=off", "GOFLAGS="}, "install", at)
 }
 
 // goBuilds runs the go command, which is to put one program into a directory that
@@ -242,15 +244,12 @@ func goBuilds(ctx context.Context, to, from string, env []string, args ...string
 	if from == "" {
 		cmd.Dir = tmp // outside of any module
 	}
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	cmd.Env = append(os.Environ(), "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 	for _, v := range env {
 		cmd.Env = append(cmd.Env, strings.ReplaceAll(v, "{}", tmp))
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("program: go %s: %w%s", args[0], err, lastLines(string(out)))
-	}
-	if err := os.RemoveAll(to); err != nil {
-		return "", err
 	}
 	if err := os.Rename(tmp, to); err != nil && !exists(to) { // another process may have been faster
 		return "", err

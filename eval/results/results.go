@@ -28,6 +28,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,7 +62,7 @@ func Open(path string, wait func()) (*Dir, error) {
 	}
 	got := make(chan locked, 1)
 	go func() {
-		unlock, err := lockedfile.MutexAt(d.file("lock")).Lock()
+		unlock, err := lockedfile.MutexAt(d.Path("lock")).Lock()
 		got <- locked{unlock, err}
 	}()
 	var l locked
@@ -84,12 +85,12 @@ func Open(path string, wait func()) (*Dir, error) {
 func (d *Dir) Close() { d.unlock() }
 
 // Path returns the path of the directory, or of something in it.
-func (d *Dir) Path(elem ...string) string { return d.file(elem...) }
+func (d *Dir) Path(elem ...string) string {
+	return filepath.Join(append([]string{d.path}, elem...)...)
+}
 
 // Traces is the directory of the store of traces.
-func (d *Dir) Traces() string { return d.file("traces") }
-
-func (d *Dir) file(elem ...string) string { return filepath.Join(append([]string{d.path}, elem...)...) }
+func (d *Dir) Traces() string { return d.Path("traces") }
 
 // ID returns the ID of the answer to what is sent in a cell: the prompt, and what
 // else decides about the answer, such as a temperature.
@@ -104,7 +105,7 @@ func ID(c eval.Cell, sent ...string) string {
 // Answers returns the answers of an experiment by ID. A file that cannot be read is
 // named by the error and does not hide the others.
 func (d *Dir) Answers(experiment string) (map[string]eval.Answer, error) {
-	return load[eval.Answer](d.file("answers", experiment))
+	return load[eval.Answer](d.Path("answers", experiment))
 }
 
 // SaveAnswer saves an answer, and forgets that it was asked for.
@@ -135,7 +136,7 @@ func (d *Dir) Begin(id string, a Asking) error { return d.save(a, "asking", id+"
 
 // End notes that no answer will come any more.
 func (d *Dir) End(id string) error {
-	err := os.Remove(d.file("asking", id+".json"))
+	err := os.Remove(d.Path("asking", id+".json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -145,7 +146,7 @@ func (d *Dir) End(id string) error {
 // Lost returns the questions that earlier processes had sent and whose answers did not
 // come home. They stay in the list until [Dir.SaveLost] moves them into what was spent.
 func (d *Dir) Lost() (map[string]Asking, error) {
-	lost, err := load[Asking](d.file("asking"))
+	lost, err := load[Asking](d.Path("asking"))
 	if err != nil || len(lost) == 0 {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func (d *Dir) Lost() (map[string]Asking, error) {
 		}
 		for _, e := range experiments {
 			for id := range lost {
-				if _, err := os.Stat(d.file(kind, e, id+".json")); err != nil {
+				if _, err := os.Stat(d.Path(kind, e, id+".json")); err != nil {
 					continue
 				}
 				// The process ended between the two steps of saving it.
@@ -172,7 +173,7 @@ func (d *Dir) Lost() (map[string]Asking, error) {
 
 // experiments are those that have answers, or marks.
 func (d *Dir) experiments(kind string) ([]string, error) {
-	entries, err := os.ReadDir(d.file(kind))
+	entries, err := os.ReadDir(d.Path(kind))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("results: %w", err)
 	}
@@ -199,11 +200,11 @@ func (d *Dir) Spent() (float64, error) {
 			return 0, err
 		}
 		for _, e := range experiments {
-			saved, err := load[struct{ Cost *float64 }](d.file(kind, e))
+			saved, err := load[struct{ Cost *float64 }](d.Path(kind, e))
 			if err != nil {
 				return 0, err
 			}
-			for _, id := range IDs(saved) { // in order, since sums of floats depend on it
+			for _, id := range slices.Sorted(maps.Keys(saved)) { // in order, since sums of floats depend on it
 				if c := saved[id].Cost; c != nil {
 					sum += *c
 				}
@@ -232,7 +233,7 @@ func (d *Dir) SaveLost(lost map[string]Asking) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range IDs(lost) {
+	for _, id := range slices.Sorted(maps.Keys(lost)) {
 		sum += lost[id].Most
 	}
 	if err := d.save(struct{ Lost float64 }{sum}, "lost.json"); err != nil {
@@ -259,7 +260,7 @@ type Judged struct {
 // Judged returns what judges gave an experiment's answers, by the IDs of the judges'
 // answers.
 func (d *Dir) Judged(experiment string) (map[string]Judged, error) {
-	return load[Judged](d.file("marks", experiment))
+	return load[Judged](d.Path("marks", experiment))
 }
 
 // SaveJudged saves what a judge gave an answer.
@@ -310,7 +311,7 @@ func (d *Dir) save(v any, elem ...string) error {
 // replace writes a file so that a process that ends in the middle, or a machine that
 // does, leaves the old one or none.
 func (d *Dir) replace(name string, data []byte) error {
-	if err := replace(d.file(name), data); err != nil {
+	if err := replace(d.Path(name), data); err != nil {
 		return fmt.Errorf("results: %w", err)
 	}
 	return nil
@@ -343,7 +344,7 @@ func replace(name string, data []byte) error {
 	return err
 }
 
-func (d *Dir) read(v any, elem ...string) error { return read(d.file(elem...), v) }
+func (d *Dir) read(v any, elem ...string) error { return read(d.Path(elem...), v) }
 
 func read(name string, v any) error {
 	data, err := os.ReadFile(name)
@@ -377,14 +378,4 @@ func load[T any](dir string) (map[string]T, error) {
 		all[id] = v
 	}
 	return all, errors.Join(errs...)
-}
-
-// IDs returns the keys of a map of results, sorted.
-func IDs[T any](m map[string]T) []string {
-	var ids []string
-	for id := range m {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
 }
