@@ -509,7 +509,7 @@ func TestExperimentRecords(t *testing.T) {
 	write("main.go", strings.ReplaceAll(source, "in.txt", "out.txt"))
 	rewrite(program, "two", 0)
 	_, stderr = x.run(1, "--prompts-only")
-	if !strings.Contains(stderr, " x exited with 3, want 0\n  no input") {
+	if !strings.Contains(stderr, " x exited with 3, want 0\n  no input\n  if it should, say so in the file: exit: 3") {
 		t.Errorf("messages without what the program said:\n%s", stderr)
 	}
 	write("main.go", source+"func {")

@@ -108,7 +108,7 @@ func (a *app) recordRun(ctx context.Context, x *eval.Experiment, name, program s
 		return "", err
 	case len(bytes.TrimSpace(ids)) == 0 || code.ExitCode() != run.Exit:
 		text, _ := output.text()
-		return "", fmt.Errorf("%s exited with %d, want %d%s", commandLine(command), code.ExitCode(), run.Exit, lastLines(text))
+		return "", fmt.Errorf("%s exited with %d, want %d%s\nif it should, say so in the file: exit: %[2]d", commandLine(command), code.ExitCode(), run.Exit, lastLines(text))
 	}
 	id := strings.TrimSpace(string(ids))
 	return id, dir.SaveRun(x.Name, name, results.Run{Trace: id, Of: madeOf})
