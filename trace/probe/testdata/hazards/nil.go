@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 type point struct {
@@ -116,9 +117,9 @@ var crashes = map[string]func(){
 	"exit":     func() { os.Exit(3) },
 	"panic":    func() { panic("on purpose") },
 	"repanic":  func() { defer func() { panic(fmt.Sprint("again: ", recover())) }(); panic("once") },
-	"abort":    func() { _ = syscall.Kill(os.Getpid(), syscall.SIGABRT); select {} },
-	"segv":     func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSEGV); select {} },
-	"kill":     func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} },
+	"abort":    func() { signalSelf(syscall.SIGABRT) },
+	"segv":     func() { signalSelf(syscall.SIGSEGV) },
+	"kill":     func() { signalSelf(syscall.SIGKILL) },
 	"deadlock": func() { select {} },
 	"goexit":   func() { runtime.Goexit() },
 	"goroutine": func() {
@@ -127,6 +128,13 @@ var crashes = map[string]func(){
 		<-done
 		select {}
 	},
+}
+
+// signalSelf sleeps until the signal came to one of the threads: the runtime would
+// take a select without cases for a deadlock before that.
+func signalSelf(sig syscall.Signal) {
+	_ = syscall.Kill(os.Getpid(), sig)
+	time.Sleep(time.Minute)
 }
 
 func init() {
