@@ -175,36 +175,48 @@ func (g *goroutine) store(addr uint64, v uint64) { le.PutUint64(g.at(addr), v) }
 // address is on top of the stack.
 func (tg *target) enterFrom(t testing.TB, th *thread, g *goroutine, hook uint32) {
 	t.Helper()
-	tg.call(t, tg.enter, th, g, g.sp, hook)
+	tg.callKeeps(t, tg.enter, th, g, hook)
 }
 
 // blockIn does what the stub of a block does, in the function that runs, which has
 // a frame or not.
 func (tg *target) blockIn(t testing.TB, th *thread, g *goroutine, k uint32, framed bool) {
 	t.Helper()
-	for i := range uint64(3) { // R12, R13 and R15 of the function
-		g.store(g.sp-8*(i+1), g.random())
-	}
 	entry := tg.bare
 	if framed {
 		entry = tg.block
 	}
-	tg.call(t, entry, th, g, g.sp-24, k)
+	g.store(g.sp-8, uint64(k))
+	before, now := tg.call(t, entry, th, g, g.sp-8, uint32(g.random()))
+	before.R12, before.SP = uint64(entry), g.sp // the block's number was taken off
+	if now != before {
+		t.Errorf("registers are\n%x\nbefore\n%x", now, before)
+	}
 }
 
 // wayFrom does what the stub of a waypoint does.
 func (tg *target) wayFrom(t testing.TB, th *thread, g *goroutine, fn int) {
 	t.Helper()
-	tg.call(t, tg.way, th, g, g.sp, uint32(wayAt(fn)))
+	tg.callKeeps(t, tg.way, th, g, uint32(wayAt(fn)))
 }
 
 // stackNeed is what the recorder's stub is promised, see package patch.
 const stackNeed = 256
 
-// call calls an entry of the recorder and requires that everything is kept that
-// must be: all registers but R12, R13, R15 and the flags, and the stack, but for
-// what is free below the stack pointer.
-func (tg *target) call(t testing.TB, entry uintptr, th *thread, g *goroutine, sp uint64, hook uint32) {
+// callKeeps calls an entry for functions and requires that all registers are kept but
+// R12, R13, R15 and the flags.
+func (tg *target) callKeeps(t testing.TB, entry uintptr, th *thread, g *goroutine, r13 uint32) {
+	t.Helper()
+	before, now := tg.call(t, entry, th, g, g.sp, r13)
+	now.R12, now.R13, now.R15 = before.R12, before.R13, before.R15
+	if now != before {
+		t.Errorf("registers are\n%x\nbefore\n%x", now, before)
+	}
+}
+
+// call calls an entry of the recorder and returns the registers before and after. It
+// requires that the stack is kept, but for what is free below the stack pointer.
+func (tg *target) call(t testing.TB, entry uintptr, th *thread, g *goroutine, sp uint64, r13 uint32) (before, now source.Registers) {
 	t.Helper()
 	le.PutUint64(g.g[fakeRuntime.M:], addressOf(th.m))
 	r := &g.regs
@@ -214,8 +226,8 @@ func (tg *target) call(t testing.TB, entry uintptr, th *thread, g *goroutine, sp
 	for i := range r.X {
 		r.X[i] = [2]uint64{g.random(), g.random()}
 	}
-	r.SP, r.BP, r.R14, r.R13 = sp, g.bp, addressOf(g.g), uint64(hook)
-	before := *r
+	r.SP, r.BP, r.R14, r.R13 = sp, g.bp, addressOf(g.g), uint64(r13)
+	before = *r
 	low := g.sp - stackNeed - 64
 	const kept = 512
 	var stack, after [kept]byte
@@ -229,11 +241,7 @@ func (tg *target) call(t testing.TB, entry uintptr, th *thread, g *goroutine, sp
 	if stack != after {
 		t.Errorf("the stack was changed elsewhere than in the %d bytes below the stack pointer", stackNeed)
 	}
-	now := *r
-	now.R12, now.R13, now.R15 = before.R12, before.R13, before.R15
-	if now != before {
-		t.Errorf("registers are\n%x\nbefore\n%x", now, before)
-	}
+	return before, *r
 }
 
 // random is a number that is different each time.

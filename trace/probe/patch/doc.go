@@ -33,8 +33,7 @@
 //	CallSites           mov r13d, ID; call Enter; jmp function
 //	Go                  mov r13d, ID|Inside; call Go; jmp runtime.newproc
 //	waypoints           mov r13d, function; call Way; displaced code; jmp back
-//	Block               push r12; push r13; push r15; mov r13d, N; call Block or Bare;
-//	                    pop r15; pop r13; pop r12; displaced code; jmp back
+//	Block               push N; call Block or Bare, which pops N; displaced code; jmp back
 //
 // N is the block's place among the hooks in its function, whose entry hook has ID and
 // the others the numbers that follow. Some of the displaced code may run before the

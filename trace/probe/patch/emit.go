@@ -76,14 +76,26 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 			em.led[h.callee+slide] = em.at[i]
 		}
 	}
-	for i := range p.Hooks {
-		if h := &p.Hooks[i]; h.Kind != CallSites {
-			em.stub(i, h, e)
-		}
+	// What is near in the program is near here: it runs together.
+	marks := make([]int, len(p.Marks))
+	for i := range marks {
+		marks[i] = i
 	}
-	for i := range p.Marks {
+	slices.SortStableFunc(marks, func(a, b int) int { return cmp.Compare(p.Marks[a].At, p.Marks[b].At) })
+	for i := range p.Hooks {
+		h := &p.Hooks[i]
+		if h.Kind == CallSites {
+			continue
+		}
+		for ; len(marks) > 0 && p.Marks[marks[0]].At < h.At; marks = marks[1:] {
+			em.mark(marks[0], &p.Marks[marks[0]], e.Marks)
+		}
+		em.stub(i, h, e)
+	}
+	for _, i := range marks {
 		em.mark(i, &p.Marks[i], e.Marks)
 	}
+	em.setMarks()
 	if e.Way != 0 {
 		for i := range p.Waypoints {
 			em.waypoint(&p.Waypoints[i], e.Way)
@@ -117,6 +129,7 @@ type emitter struct {
 	hosts       []int32           // by hook: the last entry hook, which is that of the function that the hook is in
 	hosting     []bool            // by entry hook: its function has blocks
 	led         map[uint64]uint64 // from a function's entry to the stub through which its calls are led
+	unset       []unset
 	patches     []Patch
 	err         error
 }
@@ -138,11 +151,9 @@ func (em *emitter) distance(from, to uint64) uint32 {
 	return uint32(d)
 }
 
-const stubAlign = 16
-
 // stub writes the stub of hook i.
 func (em *emitter) stub(i int, h *Hook, e Entries) {
-	em.align()
+	em.align(len(h.code) + 16)
 	em.at[i] = em.here()
 	id := uint32(i + 1)
 	if id >= Inside && em.err == nil {
@@ -165,14 +176,19 @@ func (em *emitter) stub(i int, h *Hook, e Entries) {
 	}
 	em.displace(h.At, h.code, 0, h.before)
 	if h.Kind == Block {
-		em.bytes(0x41, 0x54, 0x41, 0x55, 0x41, 0x57) // push r12, r13, r15
 		host := em.hosts[i]
-		if em.plan.Hooks[host].Kind == Leaf && e.Bare != 0 {
-			em.call(uint32(i)-uint32(host), e.Bare)
+		if n := uint32(i) - uint32(host); n <= math.MaxInt8 {
+			em.bytes(0x6a, byte(n)) // push n
 		} else {
-			em.call(uint32(i)-uint32(host), e.Block)
+			em.bytes(0x68)
+			em.out = le.AppendUint32(em.out, n)
 		}
-		em.bytes(0x41, 0x5f, 0x41, 0x5d, 0x41, 0x5c) // pop r15, r13, r12
+		em.bytes(0xe8)
+		if em.plan.Hooks[host].Kind == Leaf && e.Bare != 0 {
+			em.rel32(e.Bare)
+		} else {
+			em.rel32(e.Block)
+		}
 	} else if h.Kind == Leaf && e.Leaf != 0 && !em.hosting[i] {
 		em.call(id, e.Leaf)
 	} else {
@@ -183,7 +199,7 @@ func (em *emitter) stub(i int, h *Hook, e Entries) {
 
 // waypoint writes the stub of a waypoint and its patch.
 func (em *emitter) waypoint(h *Hook, way uint64) {
-	em.align()
+	em.align(len(h.code) + 16)
 	stub := em.here()
 	em.displace(h.At, h.code, 0, h.before)
 	em.call(uint32(h.callee+em.slide), way)
@@ -191,9 +207,15 @@ func (em *emitter) waypoint(h *Hook, way uint64) {
 	em.jump(h, stub)
 }
 
-func (em *emitter) align() {
-	for len(em.out)%stubAlign != 0 {
-		em.bytes(int3)
+// align has a stub of about so many bytes begin in a new line of the processor's
+// caches if the one that has begun has no room for it: with hooks everywhere it is the
+// lines that the processor has to get for them that cost most.
+func (em *emitter) align(size int) {
+	const line = 64
+	if len(em.out)%line+size > line {
+		for len(em.out)%line != 0 {
+			em.bytes(int3)
+		}
 	}
 }
 

@@ -9,10 +9,10 @@ package patch
 //	back:                              jrcxz first
 //	  displaced code                   jmp back
 //	  jmp back                       first:
-//	first:                             mov byte [byte], 1
-//	  mov byte [byte], 1             back:
-//	  jmp back                         pop rcx
-//	                                   displaced code
+//	and behind all stubs               mov byte [byte], 1
+//	first:                           back:
+//	  mov byte [byte], 1               pop rcx
+//	  jmp back                         displaced code
 //	                                   jmp back
 //
 // A store each time would do without all that, and have the processors that run the
@@ -23,7 +23,7 @@ package patch
 
 // mark writes the stub of mark i and its patch.
 func (em *emitter) mark(i int, m *Mark, bytes uint64) {
-	em.align()
+	em.align(len(m.code) + 18)
 	stub := em.here()
 	at := m.At + em.slide
 	to := uint64(0)
@@ -73,10 +73,24 @@ func (em *emitter) mark(i int, m *Mark, bytes uint64) {
 		em.rel32(to)
 	}
 	if first >= 0 {
-		le.PutUint32(em.out[first-4:], uint32(len(em.out)-first))
-		em.set(address)
+		em.unset = append(em.unset, unset{first, address})
+	}
+}
+
+// An unset mark is where a stub goes once: the offset behind its branch there, which
+// is to be completed, and the address of the byte.
+type unset struct {
+	from int
+	byte uint64
+}
+
+// setMarks writes what sets the marks, away from the stubs, which run so often.
+func (em *emitter) setMarks() {
+	for _, u := range em.unset {
+		le.PutUint32(em.out[u.from-4:], uint32(len(em.out)-u.from))
+		em.set(u.byte)
 		em.bytes(0xe9)
-		em.rel32(em.base + uint64(first))
+		em.rel32(em.base + uint64(u.from))
 	}
 }
 

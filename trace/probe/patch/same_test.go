@@ -227,38 +227,40 @@ const block = 1 << 31
 const wayNote = Inside - 1
 
 // recorder recognises the call of the recorder at a stub's address: its length
-// and the number that is in R13D, or 0.
+// and the number that is in R13D or, of a block, pushed, or 0.
 func (j *judge) recorder(addr uint64) (n int, id uint32, err error) {
 	p := j.patched.at(addr)
-	saved := bytes.HasPrefix(p, []byte{0x41, 0x54, 0x41, 0x55, 0x41, 0x57})
-	if saved {
-		p = p[6:]
-		n += 6
+	pushed := true
+	switch {
+	case len(p) >= 2 && p[0] == 0x6a:
+		n, id = 2, uint32(int32(int8(p[1])))
+	case len(p) >= 5 && p[0] == 0x68:
+		n, id = 5, le.Uint32(p[1:])
+	case len(p) >= 6 && p[0] == 0x41 && p[1] == 0xbd:
+		n, id, pushed = 6, le.Uint32(p[2:]), false
 	}
-	if len(p) < 11 || p[0] != 0x41 || p[1] != 0xbd || p[6] != 0xe8 {
+	if n == 0 || len(p) < n+5 || p[n] != 0xe8 {
 		return 0, 0, nil
 	}
-	id = le.Uint32(p[2:])
-	to := addr + uint64(n) + 11 + uint64(int64(int32(le.Uint32(p[7:]))))
-	n += 11
+	to := addr + uint64(n) + 5 + uint64(int64(int32(le.Uint32(p[n+1:]))))
+	n += 5
 	want := j.entries.Enter
-	if to == j.entries.Way && !saved {
-		if id != uint32(j.entry) {
-			return 0, 0, fmt.Errorf("the stub of the waypoint at %#x says that it is at %#x", j.entry, id)
+	switch {
+	case pushed:
+		if id == 0 || id >= Inside {
+			return 0, 0, fmt.Errorf("the stub at %#x says that it is of block %d", addr, id)
 		}
-		return n, wayNote, nil
-	}
-	if saved {
 		id |= block
 		want = j.entries.Block
 		if j.bare {
 			want = j.entries.Bare
 		}
-		if !bytes.HasPrefix(p[11:], []byte{0x41, 0x5f, 0x41, 0x5d, 0x41, 0x5c}) {
-			return 0, 0, fmt.Errorf("the stub at %#x does not restore what it saved", addr)
+	case to == j.entries.Way:
+		if id != uint32(j.entry) {
+			return 0, 0, fmt.Errorf("the stub of the waypoint at %#x says that it is at %#x", j.entry, id)
 		}
-		n += 6
-	} else if id&Inside != 0 {
+		return n, wayNote, nil
+	case id&Inside != 0:
 		want = j.entries.Go
 	}
 	if to != want {

@@ -104,7 +104,8 @@
 // From SP, once the recorder has saved its registers:
 #define RETURN    32 // the return address of the hooked function
 #define SAVEDBP   24 // the place below it
-#define BAREBP    24 // the same in a block, where the stub has saved registers: R12, R13, R15
+#define BAREBP    32 // the same in a block; what the stub pushed is on the way
+#define BLOCK     32 // that: the number of the block
 
 #define UNPUSHED  $30 // bit of a hook's number: it is not a function's
 #define ROOTBIT   $0x80000000
@@ -133,6 +134,9 @@
 #define POPR9   BYTE $0x41; BYTE $0x59
 #define PUSHR10  BYTE $0x41; BYTE $0x52
 #define POPR10   BYTE $0x41; BYTE $0x5a
+#define PUSHR12  BYTE $0x41; BYTE $0x54
+#define POPR12   BYTE $0x41; BYTE $0x5c
+#define RET8     BYTE $0xc2; BYTE $8; BYTE $0
 #define PUSHR13  BYTE $0x41; BYTE $0x55
 #define POPR13   BYTE $0x41; BYTE $0x5d
 #define PUSHR15  BYTE $0x41; BYTE $0x57
@@ -713,14 +717,19 @@ leafgone:
 	JEQ  leafcaller
 	JMP  above
 
-	// Blocks of inlined bodies. In: R13 the number of the hook, counted from its
-	// host's; R14 g; (SP) return to the stub, then R15, R13, R12 of the host, and
-	// above them its stack.
+	// Blocks of inlined bodies. In: R14 g; (SP) return to the stub, then the number of
+	// the hook, counted from its host's, which is taken off in the end, and above it the
+	// host's stack. So little is left to the stubs because there are so many: each has
+	// to come from memory to the processor before it can run.
 	//
 	// The host is on the shadow stack, if there was room for it, and nothing else
 	// can be where it is: all that was there had returned when the host was entered.
 	MOVQ BLOCKMARK, AX
 	PCALIGN $64
+	PUSHR12
+	PUSHR13
+	PUSHR15
+	MOVL BLOCK(SP), R13
 	MOVQ G_STATE(R14), R12
 	TESTQ R12, R12
 	JZ   nohost             // its host's entry would have made one
@@ -742,7 +751,10 @@ hosted:
 	// It borrows if the counter was 0: then this call may be the first.
 	SUBQ $1, (R15)(R13*1)
 	JCS  first
-	RET
+	POPR15
+	POPR13
+	POPR12
+	RET8
 
 	// Off with the entries of what the host has called.
 hostsearch:
@@ -771,7 +783,7 @@ nohost:
 	MOVQ HEADER, R15
 	LOCK
 	INCQ H_DROPPED(R15)
-	RET
+	JMP  counted1
 
 	// Another P, or none.
 blockp:
@@ -789,7 +801,7 @@ blockp:
 	POPBX
 	SUBQ $1, (R15)(R13*1)
 	JCS  first
-	RET
+	JMP  counted1
 blocknopbx:
 	POPBX
 blocknop:
@@ -797,7 +809,7 @@ blocknop:
 	LOCK
 	SUBQ $1, (R15)(R13*1)
 	JCS  first
-	RET
+	JMP  counted1
 
 	// The first call that this row has of a block. The node is made by whoever
 	// is the first of all.
@@ -844,12 +856,19 @@ notfirst:
 	POPBX
 	POPAX
 counted1:
-	RET
+	POPR15
+	POPR13
+	POPR12
+	RET8
 
 	// The same in a host without a frame: its BP is its caller's, and the return
 	// address is above what the stub has saved.
 	MOVQ BAREMARK, AX
 	PCALIGN $64
+	PUSHR12
+	PUSHR13
+	PUSHR15
+	MOVL BLOCK(SP), R13
 	MOVQ G_STATE(R14), R12
 	TESTQ R12, R12
 	JZ   nohost
