@@ -169,10 +169,13 @@ func parseHandle(s string) (from, to int, ok bool) {
 // names are what a function may be called by.
 type names struct {
 	linker, short, local, last string
+	element                    string // short, but with the last element of the import path: "v2.F"
 }
 
 func namesOf(linker string) names {
 	n := names{linker: linker, short: plain(symbol.Short(linker)), local: plain(symbol.Local(linker))}
+	n.element = plain(linker)
+	n.element = n.element[strings.LastIndexByte(n.element, '/')+1:]
 	n.last = n.local[strings.LastIndexByte(n.local, '.')+1:]
 	return n
 }
@@ -208,7 +211,7 @@ func readings(pattern string) []func(names) bool {
 	}
 	return []func(names) bool{
 		func(n names) bool { return n.linker == pattern },
-		func(n names) bool { return n.short == p || plain(n.linker) == p },
+		func(n names) bool { return n.short == p || n.element == p || plain(n.linker) == p },
 		func(n names) bool { return n.local == p || n.last == p },
 		func(n names) bool {
 			return strings.Contains(p, "*") &&

@@ -102,8 +102,7 @@ func (v *View) message(n *Node, sampled bool) string {
 // package, "table".
 func owner(linker string) string {
 	name := ShortName(linker)
-	pkg := symbol.Package(linker)
-	pkg = pkg[strings.LastIndexByte(pkg, '/')+1:]
+	pkg := symbol.Base(symbol.Package(linker))
 	if pkg == "" {
 		return name
 	}
@@ -149,6 +148,5 @@ func anonymous(part string) bool {
 
 // isMethod reports whether a function has a receiver.
 func isMethod(linker string) bool {
-	pkg := symbol.Package(linker)
-	return owner(linker) != pkg[strings.LastIndexByte(pkg, '/')+1:]
+	return owner(linker) != symbol.Base(symbol.Package(linker))
 }

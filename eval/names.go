@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"tracerag/prompt"
+	"tracerag/trace/symbol"
 )
 
 // Function is a function in the call trees that a question is about.
@@ -140,7 +141,7 @@ func nameParts(name string) []string {
 	if strings.Contains(name, "..") {
 		return nil // a closure outside of functions: "main.glob..func1"
 	}
-	name = name[strings.LastIndexByte(name, '/')+1:]
+	name = symbol.Short(name)
 	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(".()*", r) })
 	for len(parts) > 1 && closurePart.MatchString(parts[len(parts)-1]) {
 		parts = parts[:len(parts)-1]
@@ -206,7 +207,7 @@ func (t *things) fits(full, cited []string) bool {
 }
 
 // renamed reports whether a package may have another name than trees have for it,
-// which is the last element of its import path: main, go-yaml, v2.
+// which is an element of its import path: main, go-yaml, v1.
 func renamed(element, name string) bool {
 	return element == "main" || versionPattern.MatchString(element) || slices.Contains(strings.Split(element, "-"), name)
 }

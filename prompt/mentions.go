@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"tracerag/trace/symbol"
 )
 
 // Mention is what looks like a function's name or a position in a text, most of
@@ -144,16 +146,22 @@ func parseName(text string) (Mention, bool) {
 		}
 		return m, true
 	}
-	name := namePattern().FindStringSubmatch(text)
-	if name == nil {
+	at := namePattern().FindStringSubmatchIndex(text)
+	if at == nil {
 		return m, false
 	}
-	names := qualifierPattern.FindAllString(name[1], -1)
+	names := qualifierPattern.FindAllString(text[at[2]:at[3]], -1)
+	if dir := text[:at[2]]; dir != "" && len(names) > 1 {
+		if dir == "gopkg.in/" && versionPattern.MatchString(names[1]) && len(names) > 2 {
+			names = slices.Delete(names, 1, 2)
+		}
+		names[0] = symbol.Base(dir + names[0]) // as trees have it: chroma for .../chroma/v2
+	}
 	m.qualified = len(names) > 1
 	for len(names) > 1 && closurePattern.MatchString(names[len(names)-1]) {
 		names = names[:len(names)-1] // closures are not in the sources by name
 	}
-	m.Names, m.Call = names, name[2] != ""
+	m.Names, m.Call = names, at[4] >= 0
 	return m, true
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"tracerag/trace/symbol"
 )
 
 // Function is a declaration that ran.
@@ -116,7 +118,7 @@ func Rank(q Question, run Run, w Weights) []Ranked {
 				r.because(k, x, what)
 			}
 		}
-		last := lastElement(f.Package)
+		last := symbol.Base(f.Package)
 		apply(q.Package != "" && f.Package == q.Package, SamePackage, w.SamePackage, last)
 		apply(a.titled[strings.ToLower(last)], Titled, w.Titled, last)
 		apply(isConstructor(f.Name), Constructor, w.Constructor, "")
@@ -256,5 +258,3 @@ func isConstructor(name string) bool {
 	first, _ := utf8.DecodeRuneInString(rest)
 	return ok && !unicode.IsLower(first) && !strings.Contains(rest, ".")
 }
-
-func lastElement(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -83,7 +83,7 @@ func (r *reader) windows(f *Function) []window {
 	receiver, name := f.names()
 	clear(r.fields)
 	fixed := r.read(r.fields, name, r.w.Name) + r.read(r.fields, receiver, 1) +
-		r.read(r.fields, f.Doc, 1) + r.read(r.fields, lastElement(f.Package), 1)
+		r.read(r.fields, f.Doc, 1) + r.read(r.fields, symbol.Base(f.Package), 1)
 
 	// Windows overlap by a half, so a half is read once and counted twice.
 	size := max(r.w.Window/2, 1)
@@ -119,7 +119,7 @@ func (r *reader) count(f *Function, into *rarity) {
 	receiver, name := f.names()
 	clear(r.half)
 	fixed := r.read(r.half, name, r.w.Name) + r.read(r.half, receiver, 1) +
-		r.read(r.half, f.Doc, 1) + r.read(r.half, lastElement(f.Package), 1)
+		r.read(r.half, f.Doc, 1) + r.read(r.half, symbol.Base(f.Package), 1)
 	size := max(r.w.Window/2, 1)
 	before := 0.0
 	for rest, first := f.Text, true; ; first = false {

@@ -19,7 +19,7 @@ var layers = map[string][]string{
 	"trace":                   {"trace/symbol"},
 	"trace/target":            {"trace", "trace/binary"},
 	"trace/breakpoint":        {"trace", "trace/binary", "trace/target", "trace/breakpoint/values"},
-	"trace/breakpoint/values": {"trace"},
+	"trace/breakpoint/values": {"trace", "trace/symbol"},
 	"trace/gocmd":             {},
 
 	"trace/probe/inject":         {},

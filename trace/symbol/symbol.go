@@ -28,15 +28,41 @@ func Local(name string) string {
 	return name[n+1:]
 }
 
-// Short returns a linker name with only the last element of the import path:
-// "b.(*T).M". It is what stack traces and people use.
+// Short returns a linker name with only what the package is called by, which is mostly
+// its name: "b.(*T).M". It is what people use. See Base.
 func Short(name string) string {
 	n := packageLen(name)
 	if n <= 0 {
 		return name
 	}
-	pkg := unescape(name[:n])
-	return pkg[strings.LastIndexByte(pkg, '/')+1:] + name[n:]
+	return Base(unescape(name[:n])) + name[n:]
+}
+
+// Base returns what the package with an import path is called by where the package
+// clause is not known: the last element without a major version, "chroma" for
+// "github.com/alecthomas/chroma/v2", "yaml" for "gopkg.in/yaml.v3".
+func Base(path string) string {
+	dir, last := cutLast(path)
+	if isVersion(last) && dir != "" {
+		_, last = cutLast(dir)
+		return last
+	}
+	if i := strings.LastIndexByte(last, '.'); i > 0 && (isVersion(last[i+1:]) || last[i:] == ".v1") && strings.HasPrefix(path, "gopkg.in/") {
+		return last[:i]
+	}
+	return last
+}
+
+// cutLast splits a path before its last element.
+func cutLast(path string) (dir, last string) {
+	i := strings.LastIndexByte(path, '/')
+	return path[:max(i, 0)], path[i+1:]
+}
+
+// isVersion reports whether an element of a path is a major version: "v2". A module's
+// path has none below 2; "k8s.io/api/core/v1" is a package v1.
+func isVersion(s string) bool {
+	return len(s) >= 2 && s[0] == 'v' && s[1] != '0' && s != "v1" && strings.Trim(s[1:], "0123456789") == ""
 }
 
 // packageLen returns the length of the package part, still escaped, or -1.

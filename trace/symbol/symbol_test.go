@@ -7,9 +7,10 @@ func TestNames(t *testing.T) {
 		{"main.main", "main", "main", "main.main"},
 		{"main.main.func1.2", "main", "main.func1.2", "main.main.func1.2"},
 		{"github.com/a/b.(*T).M", "github.com/a/b", "(*T).M", "b.(*T).M"},
-		{"gopkg.in/yaml%2ev3.Unmarshal", "gopkg.in/yaml.v3", "Unmarshal", "yaml.v3.Unmarshal"},
+		{"gopkg.in/yaml%2ev3.Unmarshal", "gopkg.in/yaml.v3", "Unmarshal", "yaml.Unmarshal"},
 		{"example.com/x.Map[go.shape.struct { github.com/q/r.F int }]", "example.com/x", "Map[go.shape.struct { github.com/q/r.F int }]", "x.Map[go.shape.struct { github.com/q/r.F int }]"},
 		{"example.com/x.(*List[...]).Push", "example.com/x", "(*List[...]).Push", "x.(*List[...]).Push"},
+		{"github.com/alecthomas/chroma/v2.(*Iter).Next", "github.com/alecthomas/chroma/v2", "(*Iter).Next", "chroma.(*Iter).Next"},
 		{"vendor/golang.org/x/net/idna.ToASCII", "vendor/golang.org/x/net/idna", "ToASCII", "idna.ToASCII"},
 		{"type:.eq.main.T", "", "type:.eq.main.T", "type:.eq.main.T"},
 		{"go:buildid", "", "go:buildid", "go:buildid"},
@@ -58,6 +59,29 @@ func TestPackage(t *testing.T) {
 	} {
 		if got := Package(c.name); got != c.want {
 			t.Errorf("Package(%q) = %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestBase(t *testing.T) {
+	for path, want := range map[string]string{
+		"main":                            "main",
+		"github.com/a/b":                  "b",
+		"github.com/alecthomas/chroma/v2": "chroma",
+		"github.com/a/b/v12":              "b",
+		"github.com/a/b/v2/c":             "c",
+		"math/rand/v2":                    "rand",
+		"example.com/x/v0":                "v0", // no major version is called so
+		"example.com/x/v2alpha":           "v2alpha",
+		"k8s.io/api/core/v1":              "v1",
+		"v2":                              "v2",
+		"gopkg.in/yaml.v3":                "yaml",
+		"gopkg.in/check.v1":               "check",
+		"example.com/yaml.v3":             "yaml.v3",
+		"":                                "",
+	} {
+		if got := Base(path); got != want {
+			t.Errorf("Base(%q) = %q, want %q", path, got, want)
 		}
 	}
 }

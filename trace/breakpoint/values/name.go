@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-delve/delve/pkg/dwarf/godwarf"
+
+	"tracerag/trace/symbol"
 )
 
 const tokenLess = token.LSS
@@ -27,7 +29,7 @@ func typeName(t godwarf.Type) string {
 		t = p.Type
 	}
 	s := strings.ReplaceAll(fullName(t), "go.shape.", "")
-	s = lastElement(s)
+	s = short(s)
 	s = strings.ReplaceAll(s, "interface {}", "any")
 	s = strings.ReplaceAll(s, "[]uint8", "[]byte")
 	if s == "*void" {
@@ -39,33 +41,31 @@ func typeName(t godwarf.Type) string {
 	return s
 }
 
-// lastElement drops the directories of all import paths in a name:
-// "map[string]*example.com/x/y.T" is "map[string]*y.T". The linker writes a dot in
-// the last element of a path as %2e.
-func lastElement(name string) string {
+// short has packages by what they are called in all names in a name:
+// "map[string]*example.com/x/y/v2.T" is "map[string]*y.T".
+func short(name string) string {
 	var b strings.Builder
 	start := 0 // of the word at hand
 	for i := 0; i <= len(name); i++ {
 		if i < len(name) && !strings.ContainsRune("[]*(){} ,;\"", rune(name[i])) {
 			continue
 		}
-		word := name[start:i]
-		b.WriteString(word[strings.LastIndexByte(word, '/')+1:])
+		b.WriteString(symbol.Short(name[start:i]))
 		if i < len(name) {
 			b.WriteByte(name[i])
 		}
 		start = i + 1
 	}
-	return strings.ReplaceAll(b.String(), "%2e", ".")
+	return b.String()
 }
 
 // isMethod tells a method's linker name, "p.(*T[...]).M" or "p.T[...].M", from that of
 // a function.
-func isMethod(name string) bool { return strings.Count(lastElement(plain(name)), ".") > 1 }
+func isMethod(name string) bool { return strings.Count(short(plain(name)), ".") > 1 }
 
 // isClosure tells a function literal, "p.F[...].func1".
 func isClosure(name string) bool {
-	name = lastElement(plain(name))
+	name = short(plain(name))
 	return strings.Contains(name, ".func") || strings.Contains(name, "-range") || strings.Contains(name, ".gowrap")
 }
 

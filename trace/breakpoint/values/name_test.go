@@ -13,7 +13,7 @@ func TestTypeNames(t *testing.T) {
 		"map[string]*example.com/a/b.T": "map[string]*b.T",
 		"[]uint8":                       "[]byte",
 		"[3]interface {}":               "[3]any",
-		"func(gopkg.in/yaml%2ev3.Node, x/y.Z) error":                          "func(yaml.v3.Node, y.Z) error",
+		"func(gopkg.in/yaml%2ev3.Node, x/y.Z) error":                          "func(yaml.Node, y.Z) error",
 		"example.com/p.G[go.shape.int,example.com/q.T]":                       "p.G[int,q.T]",
 		"struct { a/b.x int; a/b.y *c/d.E }":                                  "struct { b.x int; b.y *d.E }",
 		"struct { a int; b string; c float64; d []string; e map[string]int }": "struct { a int; b string; c float64; d []string; e map[st...",

@@ -149,7 +149,7 @@ func (w *writer) value(v *proc.Variable, level int) {
 		if v.Base == 0 {
 			w.b.WriteString("nil")
 		} else {
-			w.b.WriteString(lastElement(constant.StringVal(v.Value)))
+			w.b.WriteString(short(constant.StringVal(v.Value)))
 		}
 	case reflect.Chan:
 		w.channel(v)
