@@ -67,6 +67,11 @@ func attachError(pid int, err error) error {
 // stopAll seizes and stops all threads. A thread that is still running may make
 // another one, so it looks again until there is none that is not stopped.
 func (p *Process) stopAll(deadline time.Time) error {
+	b := &bury{pid: p.pid}
+	for _, t := range p.threads {
+		b.add(t.tid)
+	}
+	defer b.begin()()
 	for {
 		tids, err := p.tids()
 		if err != nil {
@@ -82,6 +87,7 @@ func (p *Process) stopAll(deadline time.Time) error {
 				return err
 			}
 			if ok {
+				b.add(tid)
 				running = append(running, &thread{tid: tid, seized: true})
 			}
 		}
@@ -90,11 +96,16 @@ func (p *Process) stopAll(deadline time.Time) error {
 		}
 		p.threads = append(p.threads, running...)
 		for _, t := range running {
-			if err := p.settle(t, deadline); err != nil && !errors.Is(err, ErrEnded) {
+			switch err := p.settle(t, deadline); {
+			case errors.Is(err, unix.ECHILD) && b.buried(t.tid):
+			case errors.Is(err, unix.ECHILD):
+				return errReplaced
+			case err != nil && !errors.Is(err, ErrEnded):
 				return err
 			}
 		}
 	}
+	p.threads = slices.DeleteFunc(p.threads, func(t *thread) bool { return b.buried(t.tid) })
 	if len(p.threads) == 0 {
 		return ErrEnded
 	}

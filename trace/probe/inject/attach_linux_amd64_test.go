@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -416,4 +417,43 @@ func TestAttachRefuses(t *testing.T) {
 		r.end(t, "done\n")
 	})
 	r.end(t, "")
+}
+
+// TestAttachReplaced seizes a thread of a program that then replaces itself: the
+// kernel lets nobody seize another one until the end of the first was waited for, and
+// lets the program go on no sooner.
+func TestAttachReplaced(t *testing.T) {
+	r := start(t, "replaced")
+	tid, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(r.line(t), "thread ")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Process{pid: r.pid(), tr: newTracer(), ended: make(chan struct{})}
+	p.held.Store(true)
+	p.tr.do(func() {
+		if ok, err := p.seize(tid); !ok || err != nil {
+			t.Errorf("thread %d is not seized: %v", tid, err)
+		}
+	})
+	p.threads = []*thread{{tid: tid, seized: true}}
+	if _, err := r.stdin.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the thread has ended", func() bool {
+		s, err := readStatusFile(fmt.Sprintf("/proc/%d/task/%d/status", r.pid(), tid))
+		return err != nil || strings.HasPrefix(s["State"], "Z")
+	})
+	stopped := make(chan error, 1)
+	p.tr.do(func() { stopped <- p.stopAll(time.Now().Add(patience)) })
+	switch err := <-stopped; {
+	case errors.Is(err, errReplaced):
+	case err != nil:
+		t.Error(err)
+	case slices.ContainsFunc(p.threads, func(th *thread) bool { return th.tid == tid }):
+		t.Errorf("thread %d is held, which has ended", tid)
+	}
+	if err := p.Detach(); err != nil {
+		t.Error(err)
+	}
+	r.end(t, "exiting with 0\n")
 }

@@ -28,9 +28,26 @@ func init() {
 	roles["signals"] = signalsRole
 	roles["headless"] = headlessRole
 	roles["attach"] = attachRole
-	if os.Getenv(roleVariable) == "headless" {
+	roles["replaced"] = replacedRole
+	if role := os.Getenv(roleVariable); role == "headless" || role == "replaced" {
 		runtime.LockOSThread() // main is to run on the main thread
 	}
+}
+
+// replacedRole tells the number of a thread that waits, and replaces the program by
+// one that exits once there is input.
+func replacedRole([]string) error {
+	tid := make(chan int)
+	go func() {
+		runtime.LockOSThread()
+		tid <- unix.Gettid()
+		select {}
+	}()
+	fmt.Println("thread", <-tid)
+	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
+		return err
+	}
+	return unix.Exec("/proc/self/exe", []string{"replaced", "0"}, append(os.Environ(), roleVariable+"=exit"))
 }
 
 // busyRole computes, allocates, talks between goroutines, writes to pipes and
