@@ -39,9 +39,10 @@ func BenchmarkCall(b *testing.B) {
 		s.call(0, 0)
 		s.inside(0, 1)
 		g := s.cur
-		g.regs.SP, g.regs.BP, g.regs.R13 = g.sp, g.bp, 1
+		g.store(g.sp-8, 1)
+		g.regs.SP, g.regs.BP = g.sp-8, g.bp
 		for b.Loop() {
-			source.RepeatBlock(s.tg.block, &g.regs, inner)
+			source.Repeat(s.tg.block, &g.regs, inner)
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/inner, "ns/call")
 	})

@@ -18,8 +18,3 @@ func Call(entry uintptr, r *Registers)
 //
 //go:noescape
 func Repeat(entry uintptr, r *Registers, n int)
-
-// RepeatBlock does so with an entry for blocks, whose number is R13.
-//
-//go:noescape
-func RepeatBlock(entry uintptr, r *Registers, n int)

@@ -112,40 +112,15 @@ TEXT ·Repeat(SB), NOSPLIT, $0-24
 	MOVQ R_R13(DI), SI
 	MOVQ R_R14(DI), R14
 	MOVQ R_BP(DI), BP
-	MOVQ R_SP(DI), SP
 	JMP  test
 again:
+	MOVQ R_SP(DI), SP
 	MOVL SI, R13
 	CALL CX
 	DECQ BX
 test:
 	TESTQ BX, BX
 	JNZ  again
-	MOVQ R_OURS(DI), SP
-	MOVQ (R_OURS+8)(DI), BP
-	RET
-
-// func RepeatBlock(entry uintptr, r *Registers, n int)
-//
-// The same with what is called for a block, which takes its number, R13, off the stack.
-TEXT ·RepeatBlock(SB), NOSPLIT, $0-24
-	MOVQ r+8(FP), DI
-	MOVQ SP, R_OURS(DI)
-	MOVQ BP, (R_OURS+8)(DI)
-	MOVQ entry+0(FP), CX
-	MOVQ n+16(FP), BX
-	MOVQ R_R13(DI), SI
-	MOVQ R_R14(DI), R14
-	MOVQ R_BP(DI), BP
-	MOVQ R_SP(DI), SP
-	JMP  blocktest
-blockagain:
-	BYTE $0x56              // push rsi
-	CALL CX
-	DECQ BX
-blocktest:
-	TESTQ BX, BX
-	JNZ  blockagain
 	MOVQ R_OURS(DI), SP
 	MOVQ (R_OURS+8)(DI), BP
 	RET
