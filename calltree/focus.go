@@ -168,14 +168,15 @@ func parseHandle(s string) (from, to int, ok bool) {
 
 // names are what a function may be called by.
 type names struct {
-	linker, short, local, last string
-	element                    string // short, but with the last element of the import path: "v2.F"
+	linker, full, short, local, last string
 }
 
 func namesOf(linker string) names {
 	n := names{linker: linker, short: plain(symbol.Short(linker)), local: plain(symbol.Local(linker))}
-	n.element = plain(linker)
-	n.element = n.element[strings.LastIndexByte(n.element, '/')+1:]
+	n.full = n.local
+	if pkg := symbol.Package(linker); pkg != "" {
+		n.full = pkg + "." + n.local
+	}
 	n.last = n.local[strings.LastIndexByte(n.local, '.')+1:]
 	return n
 }
@@ -211,11 +212,14 @@ func readings(pattern string) []func(names) bool {
 	}
 	return []func(names) bool{
 		func(n names) bool { return n.linker == pattern },
-		func(n names) bool { return n.short == p || n.element == p || plain(n.linker) == p },
+		// The import path, or its end: "v2.F" and "chroma/v2.F" are chroma.F.
+		func(n names) bool {
+			return n.short == p || strings.HasSuffix("/"+n.full, "/"+p) || plain(n.linker) == p
+		},
 		func(n names) bool { return n.local == p || n.last == p },
 		func(n names) bool {
 			return strings.Contains(p, "*") &&
-				(glob(p, n.short) || glob(p, n.local) || glob(p, plain(n.linker)))
+				(glob(p, n.short) || glob(p, n.local) || glob(p, n.full))
 		},
 	}
 }

@@ -240,17 +240,18 @@ func TestAutoLeaks(t *testing.T) {
 // A name stays the function's whatever the compiler adds to it.
 func TestNameParts(t *testing.T) {
 	for name, want := range map[string]string{
-		"csvview.newTable":                "csvview newTable",
-		"ansi.(*TableElement).setBorders": "ansi TableElement setBorders",
-		"lipgloss.Style.Render":           "lipgloss Style Render",
-		"main.show.func2.1":               "main show",
-		"main.(*T).M-fm":                  "main T M",
-		"main.walk-range1":                "main walk",
-		"x.Map[[]int,a/b.T].func1":        "x Map",
-		"x.(*List[...]).Push":             "x List Push",
-		"yaml.v3.Unmarshal":               "yaml v3 Unmarshal",
-		"main.glob..func1":                "",
-		"":                                "",
+		"csvview.newTable":                             "csvview newTable",
+		"ansi.(*TableElement).setBorders":              "ansi TableElement setBorders",
+		"lipgloss.Style.Render":                        "lipgloss Style Render",
+		"main.show.func2.1":                            "main show",
+		"main.(*T).M-fm":                               "main T M",
+		"main.walk-range1":                             "main walk",
+		"x.Map[[]int,a/b.T].func1":                     "x Map",
+		"x.(*List[...]).Push":                          "x List Push",
+		"yaml.v3.Unmarshal":                            "yaml v3 Unmarshal",
+		"github.com/alecthomas/chroma/v2.(*Iter).Next": "chroma Iter Next",
+		"main.glob..func1":                             "",
+		"":                                             "",
 	} {
 		if got := strings.Join(nameParts(name), " "); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

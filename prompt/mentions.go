@@ -134,6 +134,7 @@ var (
 	qualifierPattern   = regexp.MustCompile(qualifier)
 	closurePattern     = regexp.MustCompile(`^(func|gowrap|deferwrap)\d+$`)
 	versionPattern     = regexp.MustCompile(`^v\d`)
+	majorVersion       = regexp.MustCompile(`^v\d+$`)
 )
 
 // parseName takes a function's name or signature apart, if it is one.
@@ -151,11 +152,12 @@ func parseName(text string) (Mention, bool) {
 		return m, false
 	}
 	names := qualifierPattern.FindAllString(text[at[2]:at[3]], -1)
-	if dir := text[:at[2]]; dir != "" && len(names) > 1 {
-		if dir == "gopkg.in/" && versionPattern.MatchString(names[1]) && len(names) > 2 {
-			names = slices.Delete(names, 1, 2)
-		}
-		names[0] = symbol.Base(dir + names[0]) // as trees have it: chroma for .../chroma/v2
+	// As trees have them: chroma for .../chroma/v2, yaml for yaml.v3.
+	if len(names) > 2 && majorVersion.MatchString(names[1]) {
+		names = slices.Delete(names, 1, 2)
+	}
+	if len(names) > 1 {
+		names[0] = symbol.Base(text[:at[2]] + names[0])
 	}
 	m.qualified = len(names) > 1
 	for len(names) > 1 && closurePattern.MatchString(names[len(names)-1]) {

@@ -14,6 +14,7 @@ func TestMentions(t *testing.T) {
 		{"`github.com/charmbracelet/lipgloss/table.(*Table).Border`", "table Table Border"},
 		{"`github.com/alecthomas/chroma/v2.(*Iter).Next`", "chroma Iter Next"},
 		{"`gopkg.in/yaml.v3.Unmarshal`", "yaml Unmarshal"},
+		{"`yaml.v3.Unmarshal`", "yaml Unmarshal"},
 		{"`func (t *Table) Border(b lipgloss.Border) *Table`, `func pad(`", "Table Border(); pad()"},
 		{"`main.show.func2.1`, `csvview.Max[int]`, `x.(*List[...]).Push`", "main show; csvview Max; x List Push"},
 		{"`go-yaml.(*encoder).stringv`, go-yaml.Marshal", "go-yaml encoder stringv; go-yaml Marshal"},

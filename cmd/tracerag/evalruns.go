@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -21,6 +20,7 @@ import (
 	"tracerag/eval"
 	"tracerag/eval/results"
 	"tracerag/trace/store"
+	"tracerag/trace/symbol"
 )
 
 // An experiment's runs are recorded by a tracerag run of their own each, as an agent's
@@ -221,7 +221,7 @@ func (a *app) installed(ctx context.Context, module, version string) (string, er
 		return program, nil
 	}
 	a.note("go install %s", at)
-	defer a.wait("installing " + path.Base(module))()
+	defer a.wait("installing " + symbol.Base(module))()
 	return goBuilds(ctx, to, "", []string{"GOBIN={}", "GOWORK=off", "GOFLAGS="}, "install", at)
 }
 
