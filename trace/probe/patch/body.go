@@ -38,7 +38,7 @@ func (b *body) disassemble(entry uint64, code []byte, word func(addr uint64) (ui
 	b.at = slices.Grow(b.at[:0], len(code))[:len(code)]
 	clear(b.at)
 	for off := uint32(0); off < b.tail; {
-		if code[off] == int3 && len(bytes.Trim(code[off:], "\xcc")) == 0 && off > 0 {
+		if code[off] == int3 && off > 0 && padding(code[off:]) {
 			b.tail = off
 			break
 		}
@@ -85,6 +85,9 @@ func (b *body) disassemble(entry uint64, code []byte, word func(addr uint64) (ui
 	}
 	return ""
 }
+
+// padding tells if there is nothing but what fills the space between functions.
+func padding(code []byte) bool { return bytes.Count(code, []byte{int3}) == len(code) }
 
 // index is the instruction that begins at an offset from the entry, or -1.
 func (b *body) index(off int64) int {

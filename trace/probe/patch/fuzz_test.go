@@ -16,6 +16,7 @@ import (
 // bodies are, and where the entries of a jump table lead.
 func FuzzPlan(f *testing.F) {
 	f.Add([]byte{0}, []byte{})
+	f.Add([]byte{0, 0xc3, 0xcc, 0xff}, []byte{}) // what follows a breakpoint is no padding
 	for _, text := range []string{checked, `
 			55 48 89 e5             ; push rbp; mov rbp, rsp
 			48 8b 48 08             ; mov rcx, [rax+8]
