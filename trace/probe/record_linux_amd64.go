@@ -178,7 +178,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 		return nil, err
 	}
 	stubsAt := (uint64(len(code.Bytes)) + 63) &^ 63
-	most := (stubsAt + uint64(len(p.plan.Hooks)+len(p.plan.Marks)+len(p.plan.Waypoints))*maxStub + 4095) &^ 4095
+	most := (stubsAt + uint64(len(p.plan.Hooks)+len(p.plan.Calls)+len(p.plan.Marks)+len(p.plan.Waypoints))*maxStub + 4095) &^ 4095
 	plan := *p.plan
 	base, err := r.reserve(most, len(plan.Marks))
 	if err != nil {
@@ -190,6 +190,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 	stubs, patches, err := plan.Emit(base+stubsAt, slide, patch.Entries{
 		Enter: base + uint64(code.Enter), Go: base + uint64(code.Enter), Leaf: base + uint64(code.Leaf), Block: base + uint64(code.Block), Bare: base + uint64(code.Bare),
 		Way:   base + uint64(code.Way),
+		Call:  base + uint64(code.Call),
 		Marks: r.marks.at.Start,
 	})
 	if err != nil {

@@ -34,6 +34,20 @@ func BenchmarkCall(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/inner, "ns/call")
 		})
 	}
+	b.Run("direct", func(b *testing.B) {
+		s := newSimulation(b, small)
+		s.call(0, 0)
+		for range 2 {
+			s.call(1, 0)
+			s.cur.ret()
+		}
+		g := s.cur
+		g.regs.SP, g.regs.BP, g.regs.R13 = g.sp-8, g.bp, blocks+1+1
+		for b.Loop() {
+			source.Repeat(s.tg.direct, &g.regs, inner)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/inner, "ns/call")
+	})
 	b.Run("block", func(b *testing.B) {
 		s := newSimulation(b, small)
 		s.call(0, 0)

@@ -34,6 +34,7 @@ type Code struct {
 	Block uint32 // offset of the entry for blocks of inlined bodies, where RBP is that of their function
 	Bare  uint32 // offset of the entry for blocks in functions without a frame
 	Way   uint32 // offset of the entry for waypoints
+	Call  uint32 // offset of the entry for direct calls
 }
 
 // A hole is a number in the recorder's code that stands for one that is known
@@ -51,6 +52,7 @@ const (
 	leafMark  = holes64 + 10
 	bareMark  = holes64 + 14
 	wayMark   = holes64 + 15
+	callMark  = holes64 + 16
 
 	entryAlign = 64 // PCALIGN behind the marks
 )
@@ -88,7 +90,7 @@ func Assemble(r Runtime, l Layout) (Code, error) {
 	for _, e := range []struct {
 		mark uint64
 		to   *uint32
-	}{{blockMark, &c.Block}, {leafMark, &c.Leaf}, {bareMark, &c.Bare}, {wayMark, &c.Way}} {
+	}{{blockMark, &c.Block}, {leafMark, &c.Leaf}, {bareMark, &c.Bare}, {wayMark, &c.Way}, {callMark, &c.Call}} {
 		at := bytes.Index(c.Bytes, le.AppendUint64(nil, e.mark))
 		if at < 0 {
 			return Code{}, fmt.Errorf("the recorder's code is damaged: it has no entry %#x", e.mark)
@@ -125,7 +127,7 @@ func Assemble(r Runtime, l Layout) (Code, error) {
 func inWide(at int) bool {
 	for _, from := range []int{at, at - 4} {
 		if from >= 0 && from+8 <= len(recorder) {
-			if w := le.Uint64(recorder[from:]); w >= holes64 && w < holes64+16 {
+			if w := le.Uint64(recorder[from:]); w >= holes64 && w < holes64+17 {
 				return true
 			}
 		}

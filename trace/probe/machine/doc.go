@@ -30,6 +30,12 @@
 // taking one from zero sets the carry flag, by which a block's first call in a context
 // is noticed, and given its number, for one instruction.
 //
+// Behind the blocks are cells for the direct calls that a function makes of others with
+// a hook. Their counters have 32 bits, and beside them stands the node that the call
+// leads to, once it was found or made as for any other call: that has a cell of its own
+// elsewhere, and its counter has the calls that came in other ways, and 1<<32 for each time that the
+// smaller one went below zero.
+//
 // # How the caller is found
 //
 // Nothing hooks returns. Each goroutine has a shadow stack of the depths,

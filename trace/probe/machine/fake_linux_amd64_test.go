@@ -22,8 +22,8 @@ const (
 	wordsOfG = 16
 )
 
-// text is in the place of the program's code, of which the recorder looks at the
-// calls of waypoints only. It begins at textAt.
+// text is in the place of the program's code, of which the recorder looks at direct
+// calls only. It begins at textAt.
 var (
 	text = func() []byte {
 		b, err := unix.Mmap(-1, 0, 64<<10, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -48,7 +48,7 @@ func wayAt(fn int) uint64 { return textAt + 0xa000 + uint64(fn)*256 }
 // deepen has the recorder think that a goroutine had a long walk, if it knows the
 // goroutine at all.
 func (tg *target) deepen(g *goroutine) {
-	const deep = 72 // in a goroutine's state
+	const deep = 80 // in a goroutine's state
 	if state := le.Uint64(g.g[fakeRuntime.State:]); state != 0 {
 		tg.mem[state-tg.layout.Base+deep] = 1
 	}
@@ -63,13 +63,17 @@ type target struct {
 	block  uintptr
 	bare   uintptr
 	way    uintptr
+	direct uintptr
+	stubs  []byte // of direct calls, but for their code; and what is at their functions' entries
 }
 
 // small is a layout that is quickly made.
-var small = Layout{Inner: inner(16), Slots: 1 << 13, MaxCells: 1 << 13 / 8 * 7, Rows: 4, Arena: 1 << 20}
+var small = Layout{Inner: inner(16), Slots: 1 << 16, MaxCells: 1 << 16 / 8 * 7, Rows: 4, Arena: 1 << 20}
 
-// inner is of so many hooks, each of which has two inside.
-func inner(hooks int) []uint32 { return slices.Repeat([]uint32{2}, hooks) }
+// inner is of so many hooks, each of which has blocks and direct calls inside.
+func inner(hooks int) []uint32 { return slices.Repeat([]uint32{blocks + uint32(len(program))}, hooks) }
+
+const blocks = 2 // in each function
 
 func newTarget(t testing.TB, l Layout) *target {
 	t.Helper()
@@ -86,7 +90,36 @@ func newTarget(t testing.TB, l Layout) *target {
 		t.Skip("memory cannot be made executable here:", err)
 	}
 	at := uintptr(addressOf(code))
-	return &target{layout: l, mem: mem, enter: at + uintptr(c.Enter), leaf: at + uintptr(c.Leaf), block: at + uintptr(c.Block), bare: at + uintptr(c.Bare), way: at + uintptr(c.Way)}
+	stubs := mapped(t, 4096)
+	tg := &target{layout: l, mem: mem, enter: at + uintptr(c.Enter), leaf: at + uintptr(c.Leaf), block: at + uintptr(c.Block), bare: at + uintptr(c.Bare), way: at + uintptr(c.Way), direct: at + uintptr(c.Call), stubs: stubs}
+	for hook := range uint32(len(stubs) / stubSize) {
+		b := stubs[hook*stubSize:]
+		le.PutUint32(b, hook)
+		le.PutUint32(b[4:], entryIn)                                  // from the stub, which would begin here, to the entry
+		b = append(b[:8+entryIn], 0x48, 0x83, 0xec, 0x08, 0x41, 0xbd) // sub rsp, 8; mov r13d, hook: as if the stub had called
+		b = append(le.AppendUint32(b, hook), 0xe9)                    // jmp enter
+		le.AppendUint32(b, uint32(uint64(tg.enter)-addressOf(b[len(b):cap(b)])-4))
+	}
+	if err := unix.Mprotect(stubs, unix.PROT_READ|unix.PROT_EXEC); err != nil {
+		t.Fatal(err)
+	}
+	return tg
+}
+
+// A fake stub of a direct call: what stands before it, and the entry of the function,
+// of which the hook counts the call in the ordinary way.
+const (
+	stubSize = 32
+	entryIn  = 8
+)
+
+// directFrom does what the stub of a direct call does: the return address is on top
+// of the stack, and the call before it leads to the stub. K is the call's number
+// among the hooks of its function.
+func (tg *target) directFrom(t testing.TB, th *thread, g *goroutine, hook, k uint32) {
+	t.Helper()
+	directCall(g.load(g.sp), addressOf(tg.stubs[hook*stubSize+8:]))
+	tg.callKeeps(t, tg.direct, th, g, k)
 }
 
 // tree reads what was recorded.

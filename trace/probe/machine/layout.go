@@ -30,9 +30,9 @@ const (
 	innerSize = 4
 )
 
-// nameBits is how far a cell is shifted to make the name of its node: by the size of
-// cellSlots slots.
-const nameBits = 6
+// nameBits is how far a cell is shifted to make the name of its node: by the size of a
+// counter.
+const nameBits = 3
 
 // The node of all calls that had no node for want of room: its cell, and its number.
 const overflowNode = 1
@@ -64,8 +64,12 @@ const (
 // memory is not zero it is the number of bytes that tables, nodes and counters of one
 // P may use at most.
 func NewLayout(inner []uint32, memory uint64) Layout {
-	// Programs of 1,000 to 60,000 hooks had 0.5 to 5 cells a hook.
-	slots := uint64(1) << bits.Len64(uint64(max(len(inner), 1))*48)
+	// Programs of 1,000 to 60,000 hooks had 0.5 to 10 cells for each of these.
+	most := uint64(len(inner))
+	for _, n := range inner {
+		most += uint64(n)
+	}
+	slots := uint64(1) << bits.Len64(max(most, 1)*48)
 	slots = min(max(slots, minSlots), maxSlots)
 	if memory > 0 {
 		slots = maxSlots
@@ -90,7 +94,7 @@ func tableBytes(slots uint64) uint64 {
 // The near table has two slots a cell, and some behind it for what belongs to the
 // last ones: the window, and more than a search looks at.
 const (
-	cellSlots = 2
+	cellSlots = 1
 	nearSpare = 1024
 )
 
@@ -203,8 +207,12 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 		}
 		return 0
 	}
+	leads := make([]uint32, cells) // by cell of a direct call: that of the node that it leads to
 	for i := first; i < cells; i++ {
 		r := b[i*nodeSize:]
+		if le.Uint32(r[4:]) == 0 {
+			leads[i] = le.Uint32(r[12:])
+		}
 		k, hook := number(uint32(i)), le.Uint32(r[4:])
 		if k <= overflowNode || hook == 0 {
 			continue
@@ -241,9 +249,21 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 			}
 			if i < first {
 				t.Nodes[overflowNode].Calls += calls
-			} else if k := number(uint32(i)); k > overflowNode && t.Nodes[k].Hook != 0 {
+				continue
+			}
+			k := number(uint32(i))
+			if k == 0 && leads[i] != 0 {
+				// A direct call: its node is elsewhere, and has what is above these bits.
+				k, calls = number(leads[i]), -uint64(le.Uint32(row[i*8:]))
+			}
+			if k > overflowNode && t.Nodes[k].Hook != 0 {
 				t.Nodes[k].Calls += calls
 			}
+		}
+	}
+	for i := range t.Nodes {
+		if n := &t.Nodes[i]; int64(n.Calls) < 0 {
+			n.Calls += 1 << 32 // the target was just about to do so
 		}
 	}
 	t.Lost = t.Nodes[overflowNode].Calls
@@ -297,7 +317,7 @@ func (t *Tree) Since(earlier *Tree) *Tree {
 // write, is the one of a g that leads to its state: mem is the shared memory, r
 // the runtime's layout.
 func (l Layout) State(r Runtime, mem []byte, addr, word uint64) bool {
-	const g, header = 56, 80 // in a goroutine's state
+	const g, header = 64, 96 // in a goroutine's state
 	from := l.Base + l.arenaOff()
 	if word < from || word-from > l.Arena-header || word%16 != 0 {
 		return false

@@ -30,46 +30,46 @@ func TestSmallest(t *testing.T) {
 		{"one call", []byte{call, f}, []Node{{Parent: 2, Hook: 1, Site: 0xfff0, Target: 3, Calls: 1}}},
 		{"a call twice from one site, once from another", []byte{call, f, call, g, ret, 0, call, g, ret, 0, call, g + 143}, []Node{
 			{Parent: 2, Hook: 1, Site: 0xfff0, Target: 3, Calls: 1},
-			{Parent: 3, Hook: 2, Site: 0x1004, Target: 4, Calls: 2},
-			{Parent: 3, Hook: 2, Site: 0x1005, Target: 5, Calls: 1},
+			{Parent: 3, Hook: 2, Site: 0x1010, Target: 4, Calls: 2},
+			{Parent: 3, Hook: 2, Site: 0x1018, Target: 5, Calls: 1},
 		}},
 		{"through functions without a hook", []byte{call, f, call, plain, call, plain + 1, call, g}, []Node{
 			{Parent: 2, Hook: 1, Site: 0xfff0, Target: 3, Calls: 1},
-			{Parent: 3, Hook: 2, Site: 0x101c, Via: true, Target: 4, Calls: 1},
+			{Parent: 3, Hook: 2, Site: 0x1070, Via: true, Target: 4, Calls: 1},
 		}},
 		{"through assembly without a frame pointer", []byte{call, f, call, asm, call, g}, []Node{
 			{Parent: 2, Hook: 1, Site: 0xfff0, Target: 3, Calls: 1},
-			{Parent: 3, Hook: 2, Site: 0x1a04, Target: 4, Calls: 1},
+			{Parent: 3, Hook: 2, Site: 0x1a10, Target: 4, Calls: 1},
 		}},
 		{"recursion", []byte{call, f, call, g, call, f, call, g, call, f, call, leaf}, []Node{
 			{Parent: 2, Hook: 1, Site: 0xfff0, Target: 3, Calls: 1},
-			{Parent: 3, Hook: 2, Site: 0x1004, Target: 4, Calls: 2},
+			{Parent: 3, Hook: 2, Site: 0x1010, Target: 4, Calls: 2},
 			{Parent: 4, Hook: 1, Site: 0x1100, Target: 3, Calls: 2},
-			{Parent: 3, Hook: 6, Site: 0x1014, Target: 6, Calls: 1},
+			{Parent: 3, Hook: 6, Site: 0x1050, Target: 6, Calls: 1},
 		}},
 		{"a tail call", []byte{call, f, call, leaf, tail, g, call, f}, []Node{
 			{Parent: 2, Hook: 1, Site: 0xfff0, Target: 3, Calls: 1},
-			{Parent: 3, Hook: 6, Site: 0x1014, Target: 4, Calls: 1},
-			{Parent: 3, Hook: 2, Site: 0x1014, Target: 5, Calls: 1},
+			{Parent: 3, Hook: 6, Site: 0x1050, Target: 4, Calls: 1},
+			{Parent: 3, Hook: 2, Site: 0x1050, Target: 5, Calls: 1},
 			{Parent: 5, Hook: 1, Site: 0x1100, Target: 3, Calls: 1},
 		}},
 		{"blocks, with a frame and without", []byte{call, f, block, 0, call, leaf, block, 1, ret, 0, block, 0, block, 1}, []Node{
 			{Parent: 2, Hook: 1, Site: 0xfff0, Target: 3, Calls: 1},
 			{Parent: 3, Hook: 2 | Unpushed, Target: 4, Calls: 2},
-			{Parent: 3, Hook: 6, Site: 0x1014, Target: 5, Calls: 1},
+			{Parent: 3, Hook: 6, Site: 0x1050, Target: 5, Calls: 1},
 			{Parent: 5, Hook: 8 | Unpushed, Target: 6, Calls: 1},
 			{Parent: 3, Hook: 3 | Unpushed, Target: 7, Calls: 1},
 		}},
 		{"a go statement twice, and a call", []byte{call, f, goStmt, 0, goStmt, 0, call, leaf}, []Node{
 			{Parent: 2, Hook: 1, Site: 0xfff0, Target: 3, Calls: 1},
 			{Parent: 3, Hook: 200 | Unpushed, Site: 0x8320, Target: 4, Calls: 2},
-			{Parent: 3, Hook: 6, Site: 0x1014, Target: 5, Calls: 1},
+			{Parent: 3, Hook: 6, Site: 0x1050, Target: 5, Calls: 1},
 		}},
 		{"a panic that passes three functions", []byte{call, f, call, g, call, plain, call, g, panics, 3, call, leaf}, []Node{
 			{Parent: 2, Hook: 1, Site: 0xfff0, Target: 3, Calls: 1},
-			{Parent: 3, Hook: 2, Site: 0x1004, Target: 4, Calls: 1},
-			{Parent: 4, Hook: 2, Site: 0x111c, Via: true, Target: 4, Calls: 1},
-			{Parent: 3, Hook: 6, Site: 0x1014, Target: 6, Calls: 1},
+			{Parent: 3, Hook: 2, Site: 0x1010, Target: 4, Calls: 1},
+			{Parent: 4, Hook: 2, Site: 0x1170, Via: true, Target: 4, Calls: 1},
+			{Parent: 3, Hook: 6, Site: 0x1050, Target: 6, Calls: 1},
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -347,6 +347,41 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// TestManyDirectCalls goes past what the counter of a direct call can hold. It is
+// found by what stands beside it: a node's name.
+func TestManyDirectCalls(t *testing.T) {
+	s := newSimulation(t, small)
+	s.call(0, 0)
+	again := func(n int) {
+		for range n {
+			s.call(1, 0)
+			s.cur.ret()
+		}
+	}
+	again(4) // the first is counted as any other call is
+	s.check()
+	l := s.tg.layout
+	row := s.tg.mem[l.countsOff():][:l.rowBytes()]
+	var counters []int
+	for i := 0; i < len(row); i += 8 {
+		if callee := le.Uint32(row[i+4:]); callee != 0 && callee < uint32(l.rowBytes()) {
+			counters = append(counters, i)
+		}
+	}
+	if len(counters) != 1 || le.Uint32(row[counters[0]:]) != 1<<32-3 {
+		t.Fatalf("counters of direct calls: %v, want one that has 3 calls", counters)
+	}
+	const most = 1<<32 - 2
+	le.PutUint32(row[counters[0]:], 1<<32-most) // as after so many
+	s.nodes[len(s.nodes)-1].Calls += most - 3
+	s.calls += most - 3
+	for range 5 {
+		s.check()
+		again(1)
+	}
+	s.check()
+}
+
 // TestReadWhileItGrows reads the tree again and again while it is written: what is
 // read is always whole, and never less than before.
 func TestReadWhileItGrows(t *testing.T) {
@@ -397,7 +432,7 @@ func TestOverwritten(t *testing.T) {
 	s := newSimulation(t, small)
 	s.run(rising(50, func(i int) byte { return byte(i % 5) }))
 	l := s.tg.layout
-	cell := l.firstCell() + 1 + 3*3 // the root has one cell, functions have three
+	cell := l.firstCell() + 1 + 3*(1+uint64(l.Inner[0])) // the root has one cell
 	node := l.nodesOff() + cell*nodeSize
 	for _, tt := range []struct {
 		name string

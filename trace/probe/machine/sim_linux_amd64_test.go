@@ -186,7 +186,8 @@ func (g *simulated) ret() {
 }
 
 // call calls fn. A call site of this program calls one function only, but each
-// function calls each from two sites. See TestIndirectCall for others.
+// function calls each from two sites: the calls from the first are direct ones. See
+// TestIndirectCall for others.
 func (s *simulation) call(fn int, site uint64) {
 	g := s.cur
 	if len(g.frames) >= mostDeep {
@@ -197,14 +198,32 @@ func (s *simulation) call(fn int, site uint64) {
 		// A goroutine ends when its function returns.
 		s.begin(g, byte(site)+byte(fn))
 	} else {
-		ret = textAt + 0x1000 + uint64(caller)*256 + uint64(fn)*4 + site
+		ret = textAt + 0x1000 + uint64(caller)*256 + uint64(fn)*16 + site*8
 		if program[fn].way && site == 0 { // else the call is indirect
 			directCall(ret, wayAt(fn))
 		}
 	}
 	g.sp -= 8
 	g.store(g.sp, ret)
-	s.enter(fn, ret)
+	if caller := g.top(); site == 0 && caller >= 0 && pushes(caller) && pushes(fn) {
+		s.direct(fn, ret)
+	} else {
+		s.enter(fn, ret)
+	}
+}
+
+// pushes tells if a function has an entry on the shadow stack, and sets BP.
+func pushes(fn int) bool { return program[fn].hooked && program[fn].framed }
+
+// direct enters fn by the stub of a direct call.
+func (s *simulation) direct(fn int, ret uint64) {
+	g := s.cur
+	parent, site, via := s.caller(ret)
+	f := frame{fn: fn, slot: g.sp, ret: ret}
+	f.target = s.count(Node{Parent: parent, Hook: uint32(fn) + 1, Site: site, Via: via})
+	s.tg.directFrom(s.t, s.th, g.goroutine, uint32(fn)+1, blocks+1+uint32(fn))
+	g.frames = append(g.frames, f)
+	g.push(fn)
 }
 
 // tail has the function that runs jump to fn: hooked to hooked, unhooked to

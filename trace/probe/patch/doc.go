@@ -39,6 +39,26 @@
 // the others the numbers that follow. Some of the displaced code may run before the
 // recorder is called.
 //
+// # Direct calls
+//
+// A direct call of a hooked function by another ([Call]) is led to a stub of its own,
+// which takes the place of the function's as far as to where that jumps back. So the
+// recorder need not find out who calls what, only in which context:
+//
+//	  hook and entry of the function
+//	stub:
+//	  cmp rsp, [r14+16]
+//	  jbe morestack
+//	  mov r13d, N
+//	  call Call
+//	  push rbp
+//	  mov rbp, rsp
+//	  jmp back
+//
+// N continues the numbers of the hooks in the calling function. The return address is
+// that of the call, as ever, and a function that starts again on a larger stack does so at its
+// own entry, where its hook counts the call.
+//
 // # Functions that cannot be changed
 //
 // An assembly function, and a function of which five bytes cannot be moved, is

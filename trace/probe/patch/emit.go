@@ -20,6 +20,8 @@ type Entries struct {
 	// Way is that of Plan.Waypoints, with the low half of the function's address in
 	// R13D. 0: they are left alone.
 	Way uint64
+	// Call is that of Plan.Calls. 0: they are left alone.
+	Call uint64
 	// Marks is where the bytes of the marks begin.
 	Marks uint64
 }
@@ -46,6 +48,9 @@ func (p *Plan) Inner() []uint32 {
 			inner[host]++
 		}
 	}
+	for i := range p.Calls {
+		inner[p.Calls[i].Host]++
+	}
 	return inner
 }
 
@@ -54,7 +59,7 @@ func (p *Plan) Inner() []uint32 {
 // loaded from its link-time addresses. It fails when something is too far away
 // for a jump: code, stubs and recorder must lie within 2 GiB.
 func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patch, err error) {
-	em := &emitter{plan: p, base: base, slide: slide, at: make([]uint64, len(p.Hooks)), led: map[uint64]uint64{}, hosts: make([]int32, len(p.Hooks)), hosting: make([]bool, len(p.Hooks))}
+	em := &emitter{plan: p, base: base, slide: slide, at: make([]uint64, len(p.Hooks)), led: map[uint64]uint64{}, direct: map[uint64]direct{}, hosts: make([]int32, len(p.Hooks)), hosting: make([]bool, len(p.Hooks))}
 	host := int32(-1)
 	for i := range p.Hooks {
 		if p.Hooks[i].Kind.Entry() {
@@ -75,6 +80,9 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 			em.stub(i, h, e)
 			em.led[h.callee+slide] = em.at[i]
 		}
+	}
+	if e.Call != 0 {
+		em.calls(e.Call)
 	}
 	// What is near in the program is near here: it runs together.
 	marks := make([]int, len(p.Marks))
@@ -129,6 +137,7 @@ type emitter struct {
 	hosts       []int32           // by hook: the last entry hook, which is that of the function that the hook is in
 	hosting     []bool            // by entry hook: its function has blocks
 	led         map[uint64]uint64 // from a function's entry to the stub through which its calls are led
+	direct      map[uint64]direct // by address of a direct call that has a mark, too
 	unset       []unset
 	patches     []Patch
 	err         error

@@ -22,7 +22,7 @@ import (
 
 // encoding changes whenever plans made before must not be used any more: with
 // their form, and with what the planner does.
-const encoding = "tracerag plan 3\n"
+const encoding = "tracerag plan 4\n"
 
 // Encode writes the plan so that Decode reads it.
 func (p *Plan) Encode() []byte {
@@ -45,6 +45,7 @@ func (p *Plan) Encode() []byte {
 		e.number(uint64(m.Call))
 		e.number(e.reasons[m.Why])
 	}
+	e.calls(p.Calls)
 	e.marks(p.Marks)
 	e.fn = 0
 	e.number(uint64(len(p.Waypoints)))
@@ -136,6 +137,9 @@ func (e *encoder) hook(h *Hook) {
 		e.address(h.At)
 	}
 	e.bytes(h.code)
+	if h.Kind == Check {
+		e.bytes(h.lead)
+	}
 	switch h.Kind {
 	case CallSites, Go:
 		e.address(h.callee)
@@ -210,6 +214,7 @@ func (d *planDecoder) plan() (*Plan, error) {
 	for i := range p.Missed {
 		p.Missed[i] = Missed{d.function(), int(d.number()), reason()}
 	}
+	p.Calls = d.calls(p.Hooks)
 	p.Marks = d.marks()
 	d.fn = 0
 	if n := d.count(5); n > 0 {
@@ -305,6 +310,11 @@ func (d *planDecoder) hook(h *Hook) {
 		h.At = d.address()
 	}
 	h.code = d.bytes()
+	if h.Kind == Check {
+		if h.lead = d.bytes(); len(h.lead) == 0 {
+			h.lead = nil
+		}
+	}
 	ok := true
 	switch h.Kind {
 	case CallSites:

@@ -12,13 +12,14 @@ import (
 func somePlan() *Plan {
 	return &Plan{
 		Hooks: []Hook{
-			{Kind: Check, Func: 3, Begins: []int{0, 2}, At: 0x401004, code: []byte{0x76, 0x19, 0x55, 0x48, 0x89, 0xe5}, before: 2},
+			{Kind: Check, Func: 3, Begins: []int{0, 2}, At: 0x401004, code: []byte{0x76, 0x19, 0x55, 0x48, 0x89, 0xe5}, before: 2, lead: []byte{0x49, 0x3b, 0x66, 0x10}},
 			{Kind: Go, Func: 3, At: 0x401020, code: []byte{0xe8}, callee: 0x400300},
 			{Kind: Block, Func: 3, Begins: []int{1}, Approximate: true, At: 0x401040, code: []byte{0x48, 0x01, 0xd8, 0x48, 0xff, 0xc0}, before: 3},
 			{Kind: Frame, Func: 4, MayFault: true, At: 0x401060, code: []byte{0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x48, 0x08}, ahead: 4},
 			{Kind: Leaf, Func: 5, At: 0x401080, code: []byte{0x31, 0xc0, 0xc3}},
 			{Kind: CallSites, Func: 9, Partial: true, Sites: []uint64{0x401010, 0x402000}, code: []byte{0xe8, 0xe9}, callee: 0x403000},
 		},
+		Calls:    []Call{{Host: 0, Callee: 0, At: 0x401028}, {Host: 0, Callee: 3, At: 0x401090}, {Host: 3, Callee: 0, At: 0x401070}},
 		Unhooked: []Unhooked{{1, whyAssembly}, {7, whyShort}},
 		Missed:   []Missed{{3, 3, whyPanics}, {3, 4, whyNoWindow}, {7, 0, whyHost}},
 		Marks: []Mark{
@@ -84,7 +85,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		stubs, patches, err := p.Emit(0x10000000, 0, Entries{Enter: 0x10000000, Go: 0x10000100, Block: 0x10000200, Leaf: 0x10000300, Way: 0x10000380, Marks: 0x10000400})
+		stubs, patches, err := p.Emit(0x10000000, 0, Entries{Enter: 0x10000000, Go: 0x10000100, Block: 0x10000200, Leaf: 0x10000300, Way: 0x10000380, Call: 0x100003c0, Marks: 0x10000400})
 		if err == nil && len(p.Hooks)+len(p.Marks)+len(p.Waypoints) > 0 && (len(stubs) == 0 || len(patches) == 0) {
 			t.Error("hooks without stubs or patches")
 		}

@@ -43,6 +43,9 @@ func (b *body) entryHook(morestack map[uint64]bool) (h Hook, why string) {
 		code:     bytes.Clone(b.bytesOf(w.from, w.to)),
 		before:   int(b.ins[w.after].off - b.ins[w.from].off),
 	}
+	if kind == Check && b.copies(0, w.from) {
+		h.lead = bytes.Clone(b.bytesOf(0, w.from))
+	}
 	if w.ahead > 0 {
 		h.ahead = int(b.ins[w.ahead].off - b.ins[w.from].off)
 	}

@@ -63,6 +63,7 @@ func planned(code []byte, calls []binary.InlinedCall, pcs []uint64, data stretch
 	}
 	r.inside = b.goHooks(0, testNewproc)
 	r.entry, r.why = b.entryHook(map[uint64]bool{testMore: true})
+	r.calls = b.directCalls(&r.entry)
 	w.blockHooks(m, 0, calls, pcs, &r)
 	return b, r
 }
@@ -83,6 +84,7 @@ func judgeOne(code []byte, b *body, r result, data image, strict bool) error {
 		p.Hooks = append(p.Hooks, r.entry)
 	}
 	p.Hooks = append(p.Hooks, r.inside...)
+	p.Calls = ownCalls(&r)
 	if b != nil {
 		name := func(addr uint64) string {
 			if addr == testCallee {
@@ -96,13 +98,27 @@ func judgeOne(code []byte, b *body, r result, data image, strict bool) error {
 	return j.plan(p, code, data)
 }
 
+// ownCalls are the direct calls that a function makes of itself, its hook the first.
+func ownCalls(r *result) []Call {
+	var out []Call
+	for _, c := range r.calls {
+		if c.to == r.entry.At-uint64(len(r.entry.lead)) && ledTo(&r.entry) {
+			out = append(out, Call{At: c.at})
+		}
+	}
+	return out
+}
+
 // plan emits a plan for one function and compares it with the original.
 func (j *judge) plan(p *Plan, code []byte, data image) error {
 	if len(p.Hooks)+len(p.Marks) == 0 {
 		return nil
 	}
 	j.end = j.entry + uint64(len(code))
-	j.inside, j.leads = map[uint32]bool{}, map[uint32]uint64{}
+	j.inside, j.leads, j.calls = map[uint32]bool{}, map[uint32]uint64{}, map[uint64]ledCall{}
+	for i, c := range p.Calls {
+		j.calls[c.At] = ledCall{j.entry, uint32(c.Callee + 1), uint32(len(p.Hooks) + i)}
+	}
 	for i := range p.Hooks {
 		switch h, id := &p.Hooks[i], uint32(i+1); h.Kind {
 		case Go:
@@ -114,7 +130,7 @@ func (j *judge) plan(p *Plan, code []byte, data image) error {
 		}
 	}
 	const base = 0x10000000
-	j.entries = Entries{Enter: base - 0x1000, Go: base - 0x800, Block: base - 0x400, Bare: base - 0x300, Marks: base - 0x100000}
+	j.entries = Entries{Enter: base - 0x1000, Go: base - 0x800, Block: base - 0x400, Bare: base - 0x300, Call: base - 0x200, Marks: base - 0x100000}
 	j.marks = p.Marks
 	stubs, patches, err := p.Emit(base, 0, j.entries)
 	if err != nil {

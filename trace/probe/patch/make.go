@@ -118,6 +118,7 @@ type result struct {
 	why    string // there is none
 	inside []Hook // Go and Block, by address
 	missed []Missed
+	calls  []callAt // direct calls, where a frame pointer is the function's own
 }
 
 func (m *maker) plan() *Plan {
@@ -184,6 +185,7 @@ func (m *maker) plan() *Plan {
 	if m.o.Lines {
 		p.Marks = m.marks(p.Hooks)
 	}
+	p.Calls = m.calls(p.Hooks, results)
 	return p
 }
 
@@ -196,6 +198,7 @@ func (m *maker) function(w *worker, i int) (r result) {
 		}
 		r.entry, r.why = w.body.entryHook(m.morestack)
 		r.entry.Func = i
+		r.calls = w.body.directCalls(&r.entry)
 	}
 	if m.o.Inlined && refuse(fn) == "" {
 		calls := m.f.Inlined(fn)

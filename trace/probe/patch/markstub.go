@@ -23,7 +23,11 @@ package patch
 
 // mark writes the stub of mark i and its patch.
 func (em *emitter) mark(i int, m *Mark, bytes uint64) {
-	em.align(len(m.code) + 18)
+	em.align(8 + len(m.code) + 18)
+	direct, ok := em.direct[m.At]
+	if ok && m.form == markCall {
+		em.headCall(direct.call)
+	}
 	stub := em.here()
 	at := m.At + em.slide
 	to := uint64(0)
@@ -43,6 +47,8 @@ func (em *emitter) mark(i int, m *Mark, bytes uint64) {
 		to = at + uint64(in.target)
 		if led, ok := em.led[to]; ok && m.form == markCall {
 			to = led
+		} else if direct.call != nil && m.form == markCall {
+			to = direct.stub
 		}
 		rel := uint64(in.relAt)
 		em.patches = append(em.patches, Patch{at + rel, m.code[rel:], le.AppendUint32(nil, em.distance(at+uint64(in.size), stub))})

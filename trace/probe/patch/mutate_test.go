@@ -54,11 +54,13 @@ func TestMutated(t *testing.T) {
 			}
 			r.inside = b.goHooks(i, m.newproc)
 			r.entry, r.why = b.entryHook(m.morestack)
+			r.calls = b.directCalls(&r.entry)
 			w.blockHooks(m, i, calls, pcs, &r)
-			p := &Plan{Hooks: r.inside}
+			p := &Plan{}
 			if r.entry.Kind != 0 {
-				p.Hooks = append(p.Hooks, r.entry)
+				p.Hooks, p.Calls = append(p.Hooks, r.entry), ownCalls(&r)
 			}
+			p.Hooks = append(p.Hooks, r.inside...)
 			hooks += len(p.Hooks)
 			// A change may have put the entries of a jump table between
 			// instructions: then where the table ends is not seen.

@@ -64,10 +64,19 @@ type Hook struct {
 	// through the stub. Only CallSites.
 	Sites []uint64
 
+	lead   []byte // of Check: the code of the function before At, which can be copied; nil if it cannot
 	code   []byte // the displaced instructions; of CallSites the first byte of the code at each site, of Go that at At
 	before int    // bytes of the displaced instructions that run before the recorder is called
 	ahead  int    // offset of the displaced instruction that runs before the others, 0: none
 	callee uint64 // of CallSites and Go: entry of the function that is called; of a waypoint: its own
+}
+
+// Call is a direct call of a function with an entry hook by another one. It is led
+// to a stub of its own, by which the recorder knows who calls whom.
+type Call struct {
+	Host   int    // index in Plan.Hooks of the caller's entry hook
+	Callee int    // and of the called function's
+	At     uint64 // link-time address of the call
 }
 
 // Unhooked is a function of a recorded package without a hook.
@@ -88,6 +97,7 @@ type Plan struct {
 	Hooks    []Hook     // by function, of each the entry hook first, then those inside
 	Unhooked []Unhooked // by Func
 	Missed   []Missed   // by Func and Call
+	Calls    []Call     // by Host and At
 	Marks    []Mark     // by At within a function; the first is that of faults
 	// Waypoints are functions that are not recorded, hooked so that walks past
 	// many frames of them are short. Their kinds are Check and Frame.

@@ -21,7 +21,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 	text := c.Bytes(first, last-first)
 	plain := stretches{{first + slide, text}}
 	base := first + slide - 0x1000_0000
-	e := Entries{Enter: base - 0x1000, Go: base - 0xf00, Block: base - 0x800, Bare: base - 0x700, Way: base - 0x600, Marks: base - 0x100000}
+	e := Entries{Enter: base - 0x1000, Go: base - 0xf00, Block: base - 0x800, Bare: base - 0x700, Way: base - 0x600, Call: base - 0x500, Marks: base - 0x100000}
 	stubs, patches, err := p.Emit(base, slide, e)
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +73,19 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 			of(h.Func).inside[id-of(h.Func).entry] = true
 		}
 	}
+	calls := map[uint64]ledCall{}
+	number := map[int]uint32{} // of the last one, by host
+	for i, n := range p.Inner() {
+		number[i] = n
+	}
+	for i := range p.Calls {
+		number[p.Calls[i].Host]--
+	}
+	for i := range p.Calls {
+		c := &p.Calls[i]
+		number[c.Host]++
+		calls[c.At+slide] = ledCall{f.Funcs[p.Hooks[c.Callee].Func].Entry + slide, uint32(c.Callee + 1), number[c.Host]}
+	}
 	for i := range p.Marks {
 		of(p.Marks[i].Func)
 	}
@@ -99,7 +112,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 				j := judge{
 					plain: plain, patched: patched, entry: fn.Entry + slide, end: fn.End + slide,
 					stubs: [2]uint64{base, base + uint64(len(stubs))}, entries: e,
-					slide: slide, hook: h.entry, inside: h.inside, bare: h.bare, leads: leads, marks: p.Marks, noReturn: noReturn, strict: true,
+					slide: slide, hook: h.entry, inside: h.inside, bare: h.bare, leads: leads, marks: p.Marks, calls: calls, noReturn: noReturn, strict: true,
 				}
 				j.targets = j.tables(data)
 				if err := j.judge(); err != nil && bad.Add(1) < 20 {
@@ -112,7 +125,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 	if bad.Load() > 0 {
 		t.Errorf("%d of %d changed functions are not the same", bad.Load(), len(byFunc))
 	}
-	t.Logf("%d hooks, %d marks and %d waypoints in %d functions", len(p.Hooks), len(p.Marks), len(p.Waypoints), len(byFunc))
+	t.Logf("%d hooks, %d direct calls, %d marks and %d waypoints in %d functions", len(p.Hooks), len(p.Calls), len(p.Marks), len(p.Waypoints), len(byFunc))
 }
 
 func TestProgram(t *testing.T) {

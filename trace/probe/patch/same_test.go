@@ -31,7 +31,8 @@ import (
 // Noted is also, from the recorder's call on, what it destroys: the flags, and at
 // an entry R12, R13, R15. Nothing may read them before it sets them. And of an
 // entry hook, that it is called once: on every way from the entry, and not again
-// on the way.
+// on the way. A function to which direct calls are led by stubs of their own begins at
+// each of these stubs, too, where the recorder is called for a call instead.
 
 // image is the memory of a program: bytes by address.
 type image interface {
@@ -89,16 +90,18 @@ type judge struct {
 	noReturn       map[uint64]bool   // functions that panic
 	more           map[uint64]bool   // runtime.morestack: nothing calls it behind the check
 	marks          []Mark
-	strict         bool // compiled code: registers that mean nothing at an entry are not read there
+	calls          map[uint64]ledCall // by the call's address
+	strict         bool               // compiled code: registers that mean nothing at an entry are not read there
 }
 
 // state is a pair of addresses and what is known there.
 type state struct {
 	plain, patched uint64
-	counted        bool // the function's own hook was called
-	midway         bool // the walk began somewhere else than at the entry: not known
-	framed         bool // the stack pointer is not known to be at the return address
-	noClosure      bool // RDX is not known to be the closure that was called
+	counted        bool   // the function's own hook was called
+	call           uint32 // the number of the direct call that this is, 0: none, or it was counted
+	midway         bool   // the walk began somewhere else than at the entry: not known
+	framed         bool   // the stack pointer is not known to be at the return address
+	noClosure      bool   // RDX is not known to be the closure that was called
 	spoilt         spoils
 }
 
@@ -220,8 +223,19 @@ func (j *judge) skip(s *state, notes *[]uint32) error {
 
 func (j *judge) inside64(addr uint64) bool { return addr >= j.entry && addr < j.end }
 
-// block is the bit that the judge adds to the number of a block.
-const block = 1 << 31
+// ledCall is what is known of a direct call that has a stub of its own.
+type ledCall struct {
+	callee uint64 // the function's entry
+	hook   uint32 // and its hook
+	number uint32 // behind the hooks of the caller
+}
+
+// block is the bit that the judge adds to the number of a block, and call what it adds
+// to the number of a direct call.
+const (
+	block = 1 << 31
+	call  = block | Inside
+)
 
 // wayNote is what the judge has for the number of a waypoint, which is its address.
 const wayNote = Inside - 1
@@ -260,6 +274,11 @@ func (j *judge) recorder(addr uint64) (n int, id uint32, err error) {
 			return 0, 0, fmt.Errorf("the stub of the waypoint at %#x says that it is at %#x", j.entry, id)
 		}
 		return n, wayNote, nil
+	case to == j.entries.Call:
+		if id == 0 || id >= Inside {
+			return 0, 0, fmt.Errorf("the stub at %#x says that it is of call %d", addr, id)
+		}
+		return n, id | call, nil
 	case id&Inside != 0:
 		want = j.entries.Go
 	}
@@ -272,6 +291,16 @@ func (j *judge) recorder(addr uint64) (n int, id uint32, err error) {
 // judge walks both programs. The error is the first difference.
 func (j *judge) judge() error {
 	begin := []state{{plain: j.entry, patched: j.entry, counted: j.hook == 0}}
+	for site, c := range j.calls {
+		if c.callee != j.entry {
+			continue
+		}
+		stub, err := j.callStub(site, c)
+		if err != nil {
+			return fmt.Errorf("the call at %#x: %w", site, err)
+		}
+		begin = append(begin, state{plain: j.entry, patched: stub, call: c.number})
+	}
 	// Addresses that the runtime knows: calls and what comes behind them.
 	for addr := j.entry; addr < j.end; {
 		op, err := read(j.plain, addr)
@@ -322,6 +351,12 @@ func (j *judge) step(s state) (next []state, err error) {
 		s.spoilt |= spoiltFlags
 		switch {
 		case id == markSpoils:
+		case id&call == call:
+			if id&^call != s.call {
+				return nil, fmt.Errorf("call %d is counted here, not call %d", id&^call, s.call)
+			}
+			s.counted, s.call = true, 0
+			s.spoilt |= spoilt12 | spoilt13 | spoilt15
 		case id&block != 0:
 			if !j.inside[id&^block] {
 				return nil, fmt.Errorf("the hook of block %d is called here", id&^block)
@@ -329,7 +364,7 @@ func (j *judge) step(s state) (next []state, err error) {
 		case id&Inside != 0:
 			return nil, fmt.Errorf("hook %d is called here", id&^Inside)
 		case id == j.hook:
-			if s.counted && !s.midway {
+			if s.counted && !s.midway || s.call != 0 {
 				return nil, fmt.Errorf("the entry's hook is called again")
 			}
 			s.counted = true
@@ -470,6 +505,13 @@ func (j *judge) led(s state, op, got operation) error {
 	if !j.inStubs(got.to) {
 		return fmt.Errorf("%q became %q", op.text, got.text)
 	}
+	if c, ok := j.calls[s.plain]; ok {
+		if c.callee != op.to {
+			return fmt.Errorf("%q is led to the function at %#x", op.text, c.callee)
+		}
+		_, err := j.callStub(s.plain, c)
+		return err
+	}
 	if n, _, err := j.mark(got.to, s.plain); err != nil || n > 0 {
 		// It goes on to the function, perhaps by the stub of a hook.
 		to, e := read(j.patched, got.to+uint64(n))
@@ -493,6 +535,32 @@ func (j *judge) led(s state, op, got operation) error {
 		return fmt.Errorf("%q is counted by hook %d", op.text, id&^Inside)
 	}
 	return nil
+}
+
+// callStub is where the call at an address in the patched program leads to, past a
+// mark. It makes sure of what stands before the stub.
+func (j *judge) callStub(site uint64, c ledCall) (stub uint64, err error) {
+	op, err := read(j.patched, site)
+	if err != nil || op.inst.Op != x86asm.CALL || !j.inStubs(op.to) {
+		return 0, fmt.Errorf("%q does not lead to a stub: %v", op.text, err)
+	}
+	stub = op.to
+	for range 2 {
+		head := j.patched.at(stub - 8)
+		if hook, entry := le.Uint32(head), stub+uint64(int64(int32(le.Uint32(head[4:])))); hook != c.hook || entry != c.callee {
+			return 0, fmt.Errorf("before the stub at %#x stand hook %d and the entry %#x, want %d and %#x", stub, hook, entry, c.hook, c.callee)
+		}
+		n, _, err := j.mark(stub, site)
+		if err != nil || n == 0 {
+			return stub, err
+		}
+		to, err := read(j.patched, stub+uint64(n))
+		if err != nil || to.inst.Op != x86asm.JMP {
+			return 0, fmt.Errorf("a mark's stub goes on with %q, %v", to.text, err)
+		}
+		stub = to.to
+	}
+	return 0, fmt.Errorf("the call's stub at %#x is a mark's again", stub)
 }
 
 // jumpsOnly tells if nothing but jumps comes from an address on.
@@ -612,6 +680,7 @@ func (j *judge) restarts(s state) ([]state, error) {
 		}
 		if op.inst.Op == x86asm.JMP {
 			if op.to == j.entry {
+				s.call = 0 // it is counted as any other
 				return []state{s}, nil
 			}
 			break

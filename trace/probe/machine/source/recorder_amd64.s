@@ -48,6 +48,7 @@
 #define BLOCKMARK $0x7e5700007e570008 // blocks where BP is the host's
 #define BAREMARK  $0x7e5700007e57000e // blocks in hosts without a frame
 #define WAYMARK   $0x7e5700007e57000f // waypoints
+#define CALLMARK  $0x7e5700007e570010 // direct calls
 #define ENDMARK   $0x7e5700007e570009
 
 // The header.
@@ -73,6 +74,10 @@
 #define N_SITE    8
 #define N_NODE    12
 
+// The counter of a direct call.
+#define C_CALLS   0 // going down, and from 0 to 1<<32 less 1: see borrow
+#define C_CALLEE  4 // name of the node; 0: none was called on this P
+
 // A goroutine's state, and the entries of its shadow stack. What a call needs is
 // in one line of the processor's caches.
 #define T_GOID    0
@@ -82,10 +87,12 @@
 #define T_ROW     32 // and that P's counters
 #define T_TABLE   40 // the near table
 #define T_BASE    48
-#define T_G       56 // the g whose state it is, for whoever takes the recorder away again
-#define T_FULL    64 // the shadow stack's end, once it could not grow
-#define T_DEEP    72 // 1 once a walk over frames was long: then there are waypoints
-#define T_HEADER  80
+#define T_DEPTH   56 // E_DEPTH and E_NODE of the last entry that was pushed or found to be
+#define T_NODE    60 // a host's. Where T_DEPTH is that of a host it is the top one. 0: none
+#define T_G       64 // the g whose state it is, for whoever takes the recorder away again
+#define T_FULL    72 // the shadow stack's end, once it could not grow
+#define T_DEEP    80 // 1 once a walk over frames was long: then there are waypoints
+#define T_HEADER  96
 #define T_SIZE    256 // at the beginning
 #define E_DEPTH   0 // of the place below the return address, where BP is saved, from stack.hi: negative
 #define E_NODE    4 // name
@@ -100,6 +107,7 @@
 #define WAYSITE   (E_NODE-ENTRY)
 #define LONGWALK  $128 // frames
 #define WAYBIT    $63  // of R13, while a waypoint's place is looked for
+#define CALLBIT   $62  // of R13, while the node is looked for that a direct call leads to
 
 // From SP, once the recorder has saved its registers:
 #define RETURN    32 // the return address of the hooked function
@@ -146,12 +154,12 @@
 // found. The blocks of a function have the cells behind that of each node of
 // it, in the order of their hooks, so that a block finds its counter by its host's.
 //
-// A node's name is 64 times its cell. Its children stand in the near table from
-// there on, within WINDOW: two slots of 32 bytes a cell, so that the table is half
-// full at most, wherever nodes are. Nodes that were first called one after the other
+// A node's name is 8 times its cell: the place of its counter in a row. Its children
+// stand in the near table from its cell's slot on, within WINDOW. Nodes that were first called one after the other
 // stand near each other there, and mostly they are called so again: a tenth of
 // the pages has nine of ten calls then, compared with a hash over the whole table.
-#define NAMEBITS  $6
+#define NAMESHIFT 3
+#define NAMEBITS  $NAMESHIFT
 #define WINDOW    $0x3fe0 // 512 slots
 
 // For the far table a cell is multiplied by this.
@@ -163,7 +171,7 @@
 	LEAL (DX)(R13*1), R15; \
 	SHLL $5, R15;          \
 	ANDL WINDOW, R15;      \
-	ADDL DI, R15;          \
+	LEAL (R15)(DI*4), R15; \
 	ADDQ T_TABLE(R12), R15
 
 // MISSES compares the slot R15 with what is looked for, and goes
@@ -246,6 +254,8 @@ push:
 	SUBQ G_HI(R14), DX
 	MOVL DX, E_DEPTH(AX)
 	MOVL R15, E_NODE(AX)
+	MOVL DX, T_DEPTH(R12)
+	MOVL R15, T_NODE(R12)
 	MOVQ RETURN(SP), DX
 	MOVQ DX, E_RETURN(AX)
 	MOVQ AX, T_TOP(R12)
@@ -397,6 +407,7 @@ nop:
 missed:
 	SHLQ $32, DI
 	ORQ  R13, DI            // DI: key
+keyed:
 	CMPQ DI, (S_KEY+SLOT)(R15) // the next one, mostly
 	JNE  probe
 	CMPL DX, (S_SITE+SLOT)(R15)
@@ -433,7 +444,7 @@ far:
 	// So many are here that this one goes elsewhere, where there is no order but
 	// room for all.
 	MOVQ DI, R15
-	SHRQ $(32+6), R15
+	SHRQ $(32+NAMESHIFT), R15
 	IMUL3L SCATTER, R15, R15
 	MOVL DI, BX
 	ADDL DX, BX
@@ -471,7 +482,7 @@ claim:
 	XORL R8, R8             // R8: where calls made here belong, if not here
 	MOVQ NODES, R9
 	MOVQ DI, BX
-	SHRQ $(32+6), BX        // BX: the parent
+	SHRQ $(32+NAMESHIFT), BX        // BX: the parent
 	PUSHBX
 	MOVL $1, SI             // SI: cells
 	BTL  UNPUSHED, DI
@@ -544,7 +555,7 @@ nonode:
 	INCQ H_FULL(BX)
 	POPBX
 	MOVL $1, SI             // the overflow's cell
-	MOVL $(1<<6), S_NODE(R15)
+	MOVL $(1<<NAMESHIFT), S_NODE(R15)
 	JMP  publish
 
 	// The shadow stack is full: one of twice the size.
@@ -593,6 +604,7 @@ nogrow:
 	INCQ H_DROPPED(R15)
 	MOVQ T_LIMIT(R12), DX
 	MOVQ DX, T_FULL(R12)
+	MOVL $0, T_DEPTH(R12)
 	POPR15
 	POPBX
 	POPSI
@@ -641,6 +653,7 @@ bind:
 	MOVL $-16, E_DEPTH(AX)
 	MOVQ $0, E_RETURN(AX)
 	MOVQ $0, T_DEEP(R12)
+	MOVL $0, T_DEPTH(R12)
 	MOVQ G_GOPC(R14), DX
 	MOVL DX, DX
 	MOVL ROOTBIT, R13
@@ -648,6 +661,8 @@ bind:
 	SLOTOF
 	JMP  missed
 rooted:
+	BTQ  CALLBIT, R13
+	JCS  called
 	MOVQ SHAREDROW, R13
 	LOCK
 	DECQ (R13)(DX*8)
@@ -733,16 +748,13 @@ leafgone:
 	MOVQ G_STATE(R14), R12
 	TESTQ R12, R12
 	JZ   nohost             // its host's entry would have made one
-	MOVQ T_TOP(R12), R15
-	MOVLQSX E_DEPTH(R15), R12
-	ADDQ G_HI(R14), R12
-	CMPQ BP, R12
+	MOVQ BP, R15
+	SUBQ G_HI(R14), R15     // R15: depth of the host
+	CMPL T_DEPTH(R12), R15
 	JNE  hostsearch
 hosted:
-	MOVL E_NODE(R15), R15
-	SHRL $3, R15
+	MOVL T_NODE(R12), R15
 	LEAQ (R15)(R13*8), R13  // R13: offset of the counter in its row
-	MOVQ G_STATE(R14), R12
 	MOVQ G_M(R14), R15
 	MOVQ M_P(R15), R15
 	CMPQ R15, T_P(R12)
@@ -759,10 +771,8 @@ hosted:
 	// Off with the entries of what the host has called.
 hostsearch:
 	PUSHAX
-	MOVQ BP, AX
-hostbelow:
-	SUBQ G_HI(R14), AX      // AX: depth of the host
-	MOVQ G_STATE(R14), R12
+	MOVQ R15, AX            // AX: depth of the host
+	MOVQ T_TOP(R12), R15
 	CMPL E_DEPTH(R15), AX
 	JGT  nohostax           // there was no room for it
 	JEQ  hostfound
@@ -775,6 +785,9 @@ hostgone:
 	JNE  nohostax
 hostfound:
 	MOVQ R15, T_TOP(R12)    // the next block need not look so far
+	MOVL AX, T_DEPTH(R12)
+	MOVL E_NODE(R15), AX
+	MOVL AX, T_NODE(R12)
 	POPAX
 	JMP  hosted
 nohostax:
@@ -834,8 +847,7 @@ first:
 	XADDQ DX, H_ORDER(R12)
 	MOVL DX, (R15)(R13*4)
 	MOVQ G_STATE(R14), R12
-	MOVQ T_TOP(R12), R12
-	MOVL E_NODE(R12), AX    // the host's entry, since it was found
+	MOVL T_NODE(R12), AX    // the host's, since it was found
 	SHRL NAMEBITS, AX       // AX: the host's cell
 	MOVQ NODES, R12
 	MOVL AX, BX
@@ -872,15 +884,11 @@ counted1:
 	MOVQ G_STATE(R14), R12
 	TESTQ R12, R12
 	JZ   nohost
-	MOVQ T_TOP(R12), R15
-	MOVLQSX E_DEPTH(R15), R12
-	ADDQ G_HI(R14), R12
-	SUBQ SP, R12
-	CMPQ R12, $BAREBP
+	LEAQ BAREBP(SP), R15
+	SUBQ G_HI(R14), R15
+	CMPL T_DEPTH(R12), R15
 	JEQ  hosted
-	PUSHAX
-	LEAQ (BAREBP+8)(SP), AX
-	JMP  hostbelow
+	JMP  hostsearch
 
 	// Waypoints: functions that call themselves, perhaps by way of others, and that
 	// are not recorded. Of those any number of frames may be between a call and its
@@ -935,12 +943,132 @@ waypoint:
 	MOVQ RETURN(SP), DX
 	MOVQ DX, E_RETURN(R15)
 	MOVQ R15, T_TOP(R12)
+	MOVL $0, T_DEPTH(R12)
 	JMP  done
 waygrow:
 	MOVQ T_LIMIT(R12), R15
 	SUBQ T_TOP(R12), R15
 	PUSHR15                 // how far the top is from the end, where grow leaves AX
 	JMP  grow
+
+	// Direct calls of functions that push an entry, by functions that have one. Who
+	// called is known, and so is what is called, so that nothing is searched. In: R13
+	// the number of the call among the hooks of its function, BP that function's, R14
+	// g, (SP) return to the stub, 8(SP) that of the call. Before the stub stand 4 bytes
+	// with the called function's hook, and 4 with the distance from the stub to its entry.
+	//
+	// A call has a cell behind that of its function's node, as a block has. In place of
+	// a counter of 64 bits there are, in one line of the processor's caches, one of 32
+	// and the name of the node that the call leads to.
+	MOVQ CALLMARK, AX
+	PCALIGN $64
+	MOVQ G_STATE(R14), R12
+	TESTQ R12, R12
+	JZ   strange
+	PUSHAX
+	MOVQ T_TOP(R12), AX
+	MOVQ BP, R15
+	SUBQ G_HI(R14), R15     // R15: depth of the caller
+	CMPL T_DEPTH(R12), R15
+	JNE  callersearch
+	MOVL T_NODE(R12), R15
+caller:
+	LEAQ (R15)(R13*8), R15
+	MOVQ G_M(R14), R13
+	MOVQ M_P(R13), R13
+	CMPQ R13, T_P(R12)
+	JNE  strangeax
+	ADDQ T_ROW(R12), R15    // R15: the call's counter
+	MOVL C_CALLEE(R15), R13
+	TESTL R13, R13
+	JZ   newcall
+	ADDQ $ENTRY, AX
+	CMPQ AX, T_LIMIT(R12)
+	JCC  strangeax
+	SUBL $1, C_CALLS(R15)
+	JCS  borrow
+borrowed:
+	MOVL R13, E_NODE(AX)
+	MOVL R13, T_NODE(R12)
+	LEAQ 8(SP), R15
+	SUBQ G_HI(R14), R15
+	MOVL R15, E_DEPTH(AX)
+	MOVL R15, T_DEPTH(R12)
+	MOVQ 16(SP), R15
+	MOVQ R15, E_RETURN(AX)
+	MOVQ AX, T_TOP(R12)
+	POPAX
+	RET
+
+	// Off with the entries of what the caller has called before.
+callersearch:
+	CMPL E_DEPTH(AX), R15
+	JGE  callertop
+callergone:
+	CMPQ AX, T_BASE(R12)
+	JEQ  strangeax
+	SUBQ $ENTRY, AX
+	CMPL E_DEPTH(AX), R15
+	JLT  callergone
+callertop:
+	JNE  strangeax          // there was no room for it
+	MOVL E_NODE(AX), R15
+	JMP  caller
+
+	// The caller has no entry, none can be pushed at once, or the goroutine is on
+	// another P than before: as with any other call, from the function's entry on.
+strangeax:
+	POPAX
+strange:
+	MOVQ 8(SP), R15
+	MOVLQSX -4(R15), R12
+	ADDQ R15, R12           // R12: the stub
+	MOVLQSX -4(R12), R15
+	ADDQ R12, R15
+	LEAQ 8(SP), SP
+	JMP  R15
+
+	// The first call on this P: the node is found or made as for any other call,
+	// which is counted there, in the node's own cell.
+newcall:
+	CMPL E_NODE(AX), $(1<<NAMESHIFT)
+	JEQ  strangeax          // its caller is in the overflow
+	PUSHDX
+	PUSHDI
+	MOVQ RETURN(SP), DX
+	MOVLQSX -4(DX), DI
+	ADDQ DX, DI             // DI: the stub
+	MOVL -8(DI), R13
+	PUSHR15
+	MOVL E_NODE(AX), DI
+	SLOTOF
+	SHLQ $32, DI
+	ORQ  R13, DI
+	ORL  ROOTBIT, R13
+	BTSQ CALLBIT, R13
+	JMP  keyed
+called:
+	POPR13
+	CMPL DX, $1
+	JEQ  found              // there was no room for it
+	MOVL R15, C_CALLEE(R13)
+	SUBQ T_ROW(R12), R13
+	MOVQ NODES, DI
+	MOVL DX, N_NODE(DI)(R13*2)
+	JMP  found
+
+	// Its 32 bits are used up, or were 0: those above are in the node's own counter.
+borrow:
+	PUSHDX
+	SUBQ T_ROW(R12), R15
+	MOVQ NODES, DX
+	MOVL N_NODE(DX)(R15*2), R15
+	SHLQ $3, R15
+	ADDQ T_ROW(R12), R15
+	MOVQ $(1<<32), DX
+	SUBQ DX, (R15)
+	POPDX
+	JMP  borrowed
 	MOVQ ENDMARK, AX
 
 // func start() uintptr
