@@ -3,10 +3,10 @@ package patch
 // callAt is a direct call: its address, and that of the function called.
 type callAt struct{ at, to uint64 }
 
-// directCalls finds the direct calls in a function that has this entry hook, if the
-// frame pointer is the function's own at all of them: by it the recorder finds the
-// function's entry on the shadow stack.
-func (b *body) directCalls(entry *Hook) []callAt {
+// directCalls finds the direct calls in a function that has this entry hook, of functions
+// at these entries, if the frame pointer is the function's own at all of them: by it the
+// recorder finds the function's entry on the shadow stack.
+func (b *body) directCalls(entry *Hook, of map[uint64]bool) []callAt {
 	frame := 0
 	switch entry.Kind {
 	case Check:
@@ -20,8 +20,9 @@ func (b *body) directCalls(entry *Hook) []callAt {
 	}
 	var out []callAt
 	for _, i := range b.calls {
-		if in := &b.ins[i]; in.size == jumpSize && in.relAt == 1 {
-			out = append(out, callAt{b.entry + uint64(in.off), b.entry + uint64(in.target)})
+		in := &b.ins[i]
+		if to := b.entry + uint64(in.target); in.size == jumpSize && in.relAt == 1 && of[to] {
+			out = append(out, callAt{b.entry + uint64(in.off), to})
 		}
 	}
 	return out

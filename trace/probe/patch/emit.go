@@ -73,7 +73,8 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 		}
 		em.hosting[host] = true
 	}
-	em.out = make([]byte, 0, 64*(len(p.Hooks)+len(p.Marks)+len(p.Waypoints)))
+	changes := len(p.Hooks) + len(p.Calls) + len(p.Marks) + len(p.Waypoints)
+	em.out, em.patches = make([]byte, 0, 64*changes), make([]Patch, 0, changes)
 	// The stubs that others lead to come first.
 	for i := range p.Hooks {
 		if h := &p.Hooks[i]; h.Kind == CallSites {
@@ -140,6 +141,7 @@ type emitter struct {
 	direct      map[uint64]direct // by address of a direct call that has a mark, too
 	unset       []unset
 	patches     []Patch
+	room        []byte // for the bytes of patches
 	err         error
 }
 
@@ -295,7 +297,7 @@ func (em *emitter) damaged(at uint64) {
 
 // redirect leads a call or jump to callee through a stub.
 func (em *emitter) redirect(addr uint64, op byte, callee, stub uint64) {
-	em.patch(addr, le.AppendUint32([]byte{op}, em.distance(addr+jumpSize, callee)), op, stub)
+	em.patch(addr, em.branch(addr, op, callee), op, stub)
 }
 
 // jump has the displaced instructions give way to a jump to the stub.
@@ -308,7 +310,19 @@ func (em *emitter) jump(h *Hook, stub uint64) {
 }
 
 func (em *emitter) patch(addr uint64, old []byte, op byte, stub uint64) {
-	em.patches = append(em.patches, Patch{addr, old, le.AppendUint32([]byte{op}, em.distance(addr+jumpSize, stub))})
+	em.patches = append(em.patches, Patch{addr, old, em.branch(addr, op, stub)})
+}
+
+// branch returns a direct jump or call at an address.
+func (em *emitter) branch(at uint64, op byte, to uint64) []byte {
+	if len(em.room) < jumpSize {
+		em.room = make([]byte, 4096)
+	}
+	b := em.room[:jumpSize:jumpSize]
+	em.room = em.room[jumpSize:]
+	b[0] = op
+	le.PutUint32(b[1:], em.distance(at+jumpSize, to))
+	return b
 }
 
 // StackNeed is how many bytes of stack below the stack pointer at a hook the

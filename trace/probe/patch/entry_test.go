@@ -63,7 +63,7 @@ func planned(code []byte, calls []binary.InlinedCall, pcs []uint64, data stretch
 	}
 	r.inside = b.goHooks(0, testNewproc)
 	r.entry, r.why = b.entryHook(map[uint64]bool{testMore: true})
-	r.calls = b.directCalls(&r.entry)
+	r.calls = b.directCalls(&r.entry, map[uint64]bool{testEntry: true})
 	w.blockHooks(m, 0, calls, pcs, &r)
 	return b, r
 }

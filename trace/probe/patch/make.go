@@ -45,6 +45,7 @@ type maker struct {
 	panics  map[uint64]bool // entries of functions that never return
 
 	morestack map[uint64]bool // entries of the functions that stack checks call
+	entries   map[uint64]bool // those of the recorded functions
 
 	mu      sync.Mutex
 	record  func(pkg string) bool
@@ -129,6 +130,10 @@ func (m *maker) plan() *Plan {
 		}
 	}
 	results := make([]result, len(fns))
+	m.entries = make(map[uint64]bool, len(fns))
+	for _, i := range fns {
+		m.entries[m.f.Funcs[i].Entry] = true
+	}
 	if m.o.Lines {
 		m.findLong(fns)
 	}
@@ -198,7 +203,7 @@ func (m *maker) function(w *worker, i int) (r result) {
 		}
 		r.entry, r.why = w.body.entryHook(m.morestack)
 		r.entry.Func = i
-		r.calls = w.body.directCalls(&r.entry)
+		r.calls = w.body.directCalls(&r.entry, m.entries)
 	}
 	if m.o.Inlined && refuse(fn) == "" {
 		calls := m.f.Inlined(fn)
