@@ -24,6 +24,8 @@ type Entries struct {
 	Call uint64
 	// Marks is where the bytes of the marks begin.
 	Marks uint64
+	// Writable is set if the program may write its own code: marks then give it back.
+	Writable bool
 }
 
 // Patch is bytes to be written over the program's code.
@@ -97,12 +99,12 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 			continue
 		}
 		for ; len(marks) > 0 && p.Marks[marks[0]].At < h.At; marks = marks[1:] {
-			em.mark(marks[0], &p.Marks[marks[0]], e.Marks)
+			em.mark(marks[0], &p.Marks[marks[0]], &e)
 		}
 		em.stub(i, h, e)
 	}
 	for _, i := range marks {
-		em.mark(i, &p.Marks[i], e.Marks)
+		em.mark(i, &p.Marks[i], &e)
 	}
 	em.setMarks()
 	if e.Way != 0 {

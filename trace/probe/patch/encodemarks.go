@@ -4,6 +4,7 @@ package patch
 const (
 	flagBehind = 0x10
 	flagFlags  = 0x20
+	flagOnce   = 0x40
 )
 
 func (e *encoder) marks(marks []Mark) {
@@ -16,6 +17,9 @@ func (e *encoder) marks(marks []Mark) {
 		}
 		if m.flags {
 			head |= flagFlags
+		}
+		if m.Once {
+			head |= flagOnce
 		}
 		e.out = append(e.out, head)
 		e.number(uint64(m.Func)) // that of faults may stand behind the others
@@ -40,12 +44,12 @@ func (d *planDecoder) marks() []Mark {
 		}
 		head := d.in[0]
 		d.in = d.in[1:]
-		m.form, m.Behind, m.flags = markForm(head&0x0f), head&flagBehind != 0, head&flagFlags != 0
+		m.form, m.Behind, m.flags, m.Once = markForm(head&0x0f), head&flagBehind != 0, head&flagFlags != 0, head&flagOnce != 0
 		m.Func = int(d.number())
 		m.At, m.Block = d.address(), d.address()
 		m.code = d.bytes()
 		m.before = int(d.number())
-		if m.form > markTaken || len(m.code) == 0 || m.before > len(m.code) || m.form != markWindow && m.before > 0 {
+		if m.form > markTaken || len(m.code) == 0 || m.before > len(m.code) || m.form != markWindow && (m.before > 0 || len(m.code) < 5) || m.Once && !m.oneWord() {
 			d.fail()
 		}
 	}

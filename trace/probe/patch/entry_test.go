@@ -130,7 +130,7 @@ func (j *judge) plan(p *Plan, code []byte, data image) error {
 		}
 	}
 	const base = 0x10000000
-	j.entries = Entries{Enter: base - 0x1000, Go: base - 0x800, Block: base - 0x400, Bare: base - 0x300, Call: base - 0x200, Marks: base - 0x100000}
+	j.entries = Entries{Enter: base - 0x1000, Go: base - 0x800, Block: base - 0x400, Bare: base - 0x300, Call: base - 0x200, Marks: base - 0x100000, Writable: true}
 	j.marks = p.Marks
 	stubs, patches, err := p.Emit(base, 0, j.entries)
 	if err != nil {
@@ -138,6 +138,9 @@ func (j *judge) plan(p *Plan, code []byte, data image) error {
 			return err
 		}
 		return nil // random displacements: too far away
+	}
+	if j.tamper != nil {
+		j.tamper(stubs)
 	}
 	if err := disjoint(patches); err != nil {
 		return err

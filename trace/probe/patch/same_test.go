@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"sync/atomic"
 
 	"golang.org/x/arch/x86/x86asm"
 )
@@ -91,6 +92,10 @@ type judge struct {
 	more           map[uint64]bool   // runtime.morestack: nothing calls it behind the check
 	marks          []Mark
 	calls          map[uint64]ledCall // by the call's address
+	first          map[uint64]error   // what came of the first-time parts that were run
+	gone           *atomic.Int64      // counts those that give the code back, if not nil
+	tamper         func(stubs []byte) // changes them, if not nil
+	thorough       bool               // first times are run in more ways
 	strict         bool               // compiled code: registers that mean nothing at an entry are not read there
 }
 

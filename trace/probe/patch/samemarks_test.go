@@ -17,40 +17,30 @@ const (
 // a branch since its beginning.
 func (j *judge) mark(addr uint64, plain ...uint64) (n int, note uint32, err error) {
 	p := j.patched.at(addr)
-	set := func(at uint64, p []byte) (to uint64, ok bool) {
-		if !bytes.HasPrefix(p, []byte{0xc6, 0x05}) || len(p) < 7 || p[6] != 1 {
-			return 0, false
-		}
-		return at + 7 + uint64(int64(int32(le.Uint32(p[2:])))), true
+	jump := func(at uint64, p []byte) uint64 { return at + 4 + uint64(int64(int32(le.Uint32(p)))) }
+	var to, first uint64
+	switch {
+	case bytes.HasPrefix(p, []byte{0x51, 0x0f, 0xb6, 0x0d}) && len(p) > 18:
+		n, note, to, first = 18, markKept, jump(addr+4, p[4:]), jump(addr+13, p[13:])
+	case bytes.HasPrefix(p, []byte{0x80, 0x3d}) && len(p) > 13 && p[6] == 0 && p[7] == 0x0f && p[8] == 0x84:
+		n, note, to, first = 13, markSpoils, jump(addr+2, p[2:])+1, jump(addr+9, p[9:])
+	default:
+		return 0, 0, nil
 	}
-	n, note = 20, markKept
-	var to uint64
-	if bytes.HasPrefix(p, []byte{0x51, 0x0f, 0xb6, 0x0d}) && len(p) > 20 {
-		to = addr + 8 + uint64(int64(int32(le.Uint32(p[4:]))))
-		if to-j.entries.Marks >= uint64(len(j.marks)) {
-			return 0, 0, nil // of the program
-		}
-		same, ok := set(addr+12, p[12:])
-		if !ok || same != to || !bytes.Equal(p[8:12], []byte{0xe3, 2, 0xeb, 7}) || p[19] != 0x59 {
-			return 0, 0, fmt.Errorf("the mark at %#x does not set its byte and leave all else", addr)
-		}
-	} else {
-		if !bytes.HasPrefix(p, []byte{0x80, 0x3d}) || len(p) < 13 || p[6] != 0 || p[7] != 0x0f || p[8] != 0x84 {
-			return 0, 0, nil
-		}
-		n, note = 13, markSpoils
-		to = addr + 7 + uint64(int64(int32(le.Uint32(p[2:]))))
-		if to-j.entries.Marks >= uint64(len(j.marks)) {
-			return 0, 0, nil // of the program
-		}
-		first := addr + 13 + uint64(int64(int32(le.Uint32(p[9:]))))
-		q := j.patched.at(first)
-		same, ok := set(first, q)
-		if !ok || same != to || len(q) < 12 || q[7] != 0xe9 || first+12+uint64(int64(int32(le.Uint32(q[8:])))) != addr+13 {
-			return 0, 0, fmt.Errorf("the mark at %#x does not set its byte and come back", addr)
+	if to-j.entries.Marks >= uint64(len(j.marks)) {
+		return 0, 0, nil // of the program
+	}
+	back := addr + uint64(n)
+	if note == markKept {
+		back-- // to the pop
+		if !bytes.Equal(p[8:13], []byte{0xe3, 2, 0xeb, 5, 0xe9}) || p[17] != 0x59 {
+			return 0, 0, fmt.Errorf("the mark at %#x does not leave all as it was", addr)
 		}
 	}
 	mk := &j.marks[to-j.entries.Marks]
+	if err := j.firstTime(mk, to, first, back); err != nil {
+		return 0, 0, fmt.Errorf("the mark at %#x, the first time: %w", addr, err)
+	}
 	for _, at := range plain {
 		if err = j.straight(mk, at); err == nil {
 			return n, note, nil
