@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"os"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"tracerag/trace/probe/inject"
 	"tracerag/trace/probe/machine"
 	"tracerag/trace/probe/patch"
+	"tracerag/trace/target"
 )
 
 // marks is the memory, shared with the target, of the bytes that say which blocks
@@ -32,6 +35,45 @@ func (r *running) shareMarks(n int, base uint64) error {
 		return err
 	}
 	r.marks = marks{mem, file, inject.Range{Start: base, End: base + size}}
+	return nil
+}
+
+// unseal has the target make its own code writable, so that marks can give it back to
+// the program. Where that is refused they stay, and cost what they cost. It is done in
+// one piece: the runtime's profiler looks for the program's code as one mapping.
+//
+// The error is that a filter of system calls has killed the target for it.
+func (r *running) unseal(t *target.Target, p *prepared) error {
+	if !slices.ContainsFunc(p.plan.Marks, func(m patch.Mark) bool { return m.Once }) {
+		return nil
+	}
+	// What may be written counts as data, and becomes resident in a program that
+	// locks its memory.
+	var limit unix.Rlimit
+	if err := unix.Prlimit(r.proc.Pid(), unix.RLIMIT_DATA, nil, &limit); err != nil || limit.Cur != unix.RLIM_INFINITY || locksMemory(t.Binary, t.Path) {
+		return nil
+	}
+	entry, err := r.proc.Entry()
+	if err != nil {
+		return nil
+	}
+	maps, err := r.proc.Maps()
+	if err != nil {
+		return nil
+	}
+	slide := entry - p.entry
+	first, last := t.Binary.TextStart+slide, t.Binary.Funcs[len(t.Binary.Funcs)-1].End+slide
+	i := slices.IndexFunc(maps, func(m inject.Mapping) bool { return m.Start <= first && last <= m.End })
+	if i < 0 || maps[i].Perms != "r-xp" {
+		return nil
+	}
+	_, err = r.proc.Syscall(unix.SYS_MPROTECT, uintptr(maps[i].Start), uintptr(maps[i].End-maps[i].Start), unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC)
+	r.writable = err == nil
+	if errors.Is(err, inject.ErrEnded) {
+		if exit, e := r.proc.Wait(context.Background()); e == nil && exit.Signal == "SIGSYS" {
+			return err
+		}
+	}
 	return nil
 }
 

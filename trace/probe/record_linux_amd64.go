@@ -41,6 +41,8 @@ type prepared struct {
 	code    code
 	runtime machine.Runtime
 	entry   uint64 // of the program, link-time
+
+	sealed bool // the target was killed for making its code writable
 }
 
 func prepare(t *target.Target, o Options) (*prepared, error) {
@@ -110,6 +112,7 @@ type running struct {
 	code   inject.Range // the recorder and the stubs
 	marks  marks
 
+	writable bool // the target may write its own code
 	unmarked bool // there was no memory for the marks
 }
 
@@ -143,6 +146,11 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 		return nil, &Unsuitable{Why: "it cannot be started and held", Err: err}
 	}
 	r := &running{proc: proc}
+	if !p.sealed && r.unseal(t, p) != nil {
+		p.sealed = true
+		proc.Abandon()
+		return start(t, p, o)
+	}
 	patches, err := r.arm(t, p, o)
 	if err == nil {
 		err = r.write(patches)
@@ -191,7 +199,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 		Enter: base + uint64(code.Enter), Go: base + uint64(code.Enter), Leaf: base + uint64(code.Leaf), Block: base + uint64(code.Block), Bare: base + uint64(code.Bare),
 		Way:   base + uint64(code.Way),
 		Call:  base + uint64(code.Call),
-		Marks: r.marks.at.Start,
+		Marks: r.marks.at.Start, Writable: r.writable,
 	})
 	if err != nil {
 		return nil, err
