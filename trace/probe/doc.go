@@ -13,7 +13,9 @@
 // functions that have code of their own. This package turns it into one of
 // source code: calls from an inlined body hang below the inlined call, methods'
 // wrappers disappear, goroutines know the go statement that made them. Of long
-// functions it also tells which lines ran.
+// functions it also tells which lines ran; for that the target's code is made
+// writable where the system allows it, so that what has told that a block ran can
+// take itself away.
 //
 // On any doubt a program is not recorded at all but left to another recorder:
 // see [Unsuitable].

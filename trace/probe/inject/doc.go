@@ -33,7 +33,7 @@
 // # Memory
 //
 // Memory is read and written through /proc/PID/mem, which may write to pages that
-// the process itself may not: code is written without any page ever being
+// the process itself may not: code is written without any page having to be
 // writable and executable. Shared memory is an unnamed file of memory, mapped on
 // both sides; it is sparse, does not appear in core dumps, and takes no file
 // descriptor of the process.

@@ -97,7 +97,10 @@
 // registers and, where they matter, the flags as they were. So a mark may stand where no
 // hook may, in the runtime, too.
 // Besides displaced instructions, a call or a branch that is led through the stub
-// serves; nothing has to move then. [Watch.Lines] tells from the bytes which lines ran:
+// serves; nothing has to move then. When the byte is set, most marks give the block its
+// own code back, if the program may write it ([Entries.Writable]): what the mark changed
+// must be within eight aligned bytes, and in a function that checks the stack at its
+// entry, since that takes 56 bytes of it. See markstub.go. [Watch.Lines] tells from the bytes which lines ran:
 // see ran.go for blocks without a mark, and lines.go for what an instruction says of
 // its line.
 //
