@@ -22,7 +22,7 @@ import (
 
 // encoding changes whenever plans made before must not be used any more: with
 // their form, and with what the planner does.
-const encoding = "tracerag plan 4\n"
+const encoding = "tracerag plan 5\n"
 
 // Encode writes the plan so that Decode reads it.
 func (p *Plan) Encode() []byte {
