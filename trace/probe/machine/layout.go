@@ -94,7 +94,7 @@ func tableBytes(slots uint64) uint64 {
 // The near table has two slots a cell, and some behind it for what belongs to the
 // last ones: the window, and more than a search looks at.
 const (
-	cellSlots = 1
+	cellSlots = 2
 	nearSpare = 1024
 )
 

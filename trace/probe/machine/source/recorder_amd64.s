@@ -155,7 +155,8 @@
 // it, in the order of their hooks, so that a block finds its counter by its host's.
 //
 // A node's name is 8 times its cell: the place of its counter in a row. Its children
-// stand in the near table from its cell's slot on, within WINDOW. Nodes that were first called one after the other
+// stand in the near table from there on, within WINDOW: two slots of 32 bytes a cell, so
+// that the table is half full at most, wherever nodes are. Nodes that were first called one after the other
 // stand near each other there, and mostly they are called so again: a tenth of
 // the pages has nine of ten calls then, compared with a hash over the whole table.
 #define NAMESHIFT 3
@@ -171,7 +172,7 @@
 	LEAL (DX)(R13*1), R15; \
 	SHLL $5, R15;          \
 	ANDL WINDOW, R15;      \
-	LEAL (R15)(DI*4), R15; \
+	LEAL (R15)(DI*8), R15; \
 	ADDQ T_TABLE(R12), R15
 
 // MISSES compares the slot R15 with what is looked for, and goes
@@ -224,6 +225,7 @@ bound:
 	ADDQ G_HI(R14), DX
 	CMPQ BP, DX
 	JNE  search
+framed:
 	MOVQ 8(DX), DI
 	CMPQ DI, E_RETURN(AX)
 	JNE  search
@@ -275,6 +277,11 @@ gone:
 	SUBQ $ENTRY, AX
 	CMPL E_DEPTH(AX), DX
 	JLE  gone
+	// Mostly that is all.
+	MOVLQSX E_DEPTH(AX), DX
+	ADDQ G_HI(R14), DX
+	CMPQ BP, DX
+	JEQ  framed
 above:
 	MOVQ AX, T_TOP(R12)
 	PLACE
@@ -596,7 +603,7 @@ room:
 	POPR15
 	SUBQ R15, AX
 	MOVQ AX, T_TOP(R12)
-	JMP  search
+	JMP  waysearch
 nogrow:
 	TESTQ R13, R13
 	JMI  noway
@@ -912,7 +919,14 @@ counted1:
 	PUSHDX
 	PUSHDI
 	MOVQ T_TOP(R12), AX
-	JMP  search
+waysearch:
+	LEAQ SAVEDBP(SP), DX
+	SUBQ G_HI(R14), DX
+waygone:
+	CMPL E_DEPTH(AX), DX
+	JGT  above
+	SUBQ $ENTRY, AX
+	JMP  waygone
 noentry:
 	RET
 
