@@ -16,6 +16,7 @@ import (
 )
 
 func main() {
+	startHeap()
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"runtime"
+	"runtime/metrics"
+	"testing"
+	"time"
+)
+
+// TestStartHeap lets garbage be until there is some, and only then.
+func TestStartHeap(t *testing.T) {
+	percent := func() uint64 {
+		s := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(s)
+		return s[0].Value.Uint64()
+	}
+	t.Setenv("GOGC", "")
+	t.Setenv("GOMEMLIMIT", "")
+	before := percent()
+	startHeap()
+	if p := percent(); p <= before {
+		t.Errorf("at first the heap may grow by %d %%, as by %d before", p, before)
+	}
+	runtime.GC()
+	for end := time.Now().Add(10 * time.Second); percent() != before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after a collection it may grow by %d %%, want %d", percent(), before)
+		}
+	}
+	t.Setenv("GOGC", "50")
+	if startHeap(); percent() != before {
+		t.Errorf("with GOGC set it may grow by %d %%, want %d", percent(), before)
+	}
+}
