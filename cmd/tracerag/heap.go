@@ -12,7 +12,7 @@ const firstCollection = 64 << 20
 
 // startHeap has garbage collected for the first time when the heap has that size, and
 // from then on as ever. The runtime begins at 4 MiB, and a command that reads a few
-// binaries would collect six times, in the time for which a program waits to be started.
+// binaries would collect eight times, in the time for which a program waits to be started.
 func startHeap() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
