@@ -118,8 +118,13 @@ const (
 // among the hooks of its function.
 func (tg *target) directFrom(t testing.TB, th *thread, g *goroutine, hook, k uint32) {
 	t.Helper()
-	directCall(g.load(g.sp), addressOf(tg.stubs[hook*stubSize+8:]))
+	tg.leadTo(g.load(g.sp), hook)
 	tg.callKeeps(t, tg.direct, th, g, k)
+}
+
+// leadTo has the call that returns to ret lead to the stub of a hook.
+func (tg *target) leadTo(ret uint64, hook uint32) {
+	directCall(ret, addressOf(tg.stubs[hook*stubSize+8:]))
 }
 
 // tree reads what was recorded.

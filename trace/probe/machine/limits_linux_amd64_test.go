@@ -181,6 +181,15 @@ func (g *goroutine) frame() {
 // they call is attributed to the deepest that had room, and other goroutines go on
 // as long as there is anything left.
 func TestNoRoomForStacks(t *testing.T) {
+	t.Run("any calls", func(t *testing.T) { noRoomForStacks(t, (*target).enterFrom) })
+	t.Run("direct calls", func(t *testing.T) {
+		noRoomForStacks(t, func(tg *target, t testing.TB, th *thread, g *goroutine, hook uint32) {
+			tg.directFrom(t, th, g, hook, blocks+1)
+		})
+	})
+}
+
+func noRoomForStacks(t *testing.T, enter func(tg *target, t testing.TB, th *thread, g *goroutine, hook uint32)) {
 	l := small
 	l.Arena = 16 << 10
 	tg, th := newTarget(t, l), newThread(t)
@@ -190,7 +199,7 @@ func TestNoRoomForStacks(t *testing.T) {
 	g.start(1, textAt)
 	for range depth {
 		g.down(textAt + 16)
-		tg.enterFrom(t, th, g, 1)
+		enter(tg, t, th, g, 1)
 		g.frame()
 	}
 	tree := tg.tree(t)
@@ -211,7 +220,7 @@ func TestNoRoomForStacks(t *testing.T) {
 		other := newGoroutine(t, 4096)
 		other.start(2+i, textAt)
 		other.down(textAt + 48)
-		tg.enterFrom(t, th, other, 2)
+		enter(tg, t, th, other, 2)
 		now := tg.tree(t)
 		if now.States == tree.States {
 			if now.Dropped != tree.Dropped+1 {
@@ -292,15 +301,19 @@ func TestNoRoomForNodes(t *testing.T) {
 func TestThreads(t *testing.T) {
 	const threads, rounds, width = 4, 50, 300
 	for _, tt := range []struct {
-		name string
-		p    func(i int) []byte
+		name   string
+		direct bool
+		p      func(i int) []byte
 	}{
-		{"a P each", func(i int) []byte { return processor(t, uint32(i)) }},
-		{"no P", func(int) []byte { return nil }},
-		{"more Ps than rows", func(i int) []byte { return processor(t, uint32(i)+3) }},
+		{"a P each", false, func(i int) []byte { return processor(t, uint32(i)) }},
+		{"a P each, direct calls", true, func(i int) []byte { return processor(t, uint32(i)) }},
+		{"no P", false, func(int) []byte { return nil }},
+		{"no P, direct calls", true, func(int) []byte { return nil }},
+		{"more Ps than rows", false, func(i int) []byte { return processor(t, uint32(i)+3) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tg := newTarget(t, small)
+			tg.leadTo(textAt+0x2000, 2)
 			var wg, start sync.WaitGroup
 			start.Add(1)
 			for i := range threads {
@@ -316,7 +329,11 @@ func TestThreads(t *testing.T) {
 							tg.enterFrom(t, th, g, 1)
 							g.frame()
 							g.down(textAt + 0x2000)
-							tg.enterFrom(t, th, g, 2)
+							if tt.direct {
+								tg.callKeeps(t, tg.direct, th, g, blocks+1)
+							} else {
+								tg.enterFrom(t, th, g, 2)
+							}
 							g.sp, g.bp = sp, bp
 						}
 					}
