@@ -3,6 +3,7 @@ package machine
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -181,15 +182,19 @@ func (g *goroutine) frame() {
 // they call is attributed to the deepest that had room, and other goroutines go on
 // as long as there is anything left.
 func TestNoRoomForStacks(t *testing.T) {
-	t.Run("any calls", func(t *testing.T) { noRoomForStacks(t, (*target).enterFrom) })
+	var nodes [2][]Node
+	t.Run("any calls", func(t *testing.T) { nodes[0] = noRoomForStacks(t, (*target).enterFrom) })
 	t.Run("direct calls", func(t *testing.T) {
-		noRoomForStacks(t, func(tg *target, t testing.TB, th *thread, g *goroutine, hook uint32) {
+		nodes[1] = noRoomForStacks(t, func(tg *target, t testing.TB, th *thread, g *goroutine, hook uint32) {
 			tg.directFrom(t, th, g, hook, blocks+1)
 		})
 	})
+	if !slices.Equal(nodes[0], nodes[1]) {
+		t.Errorf("the tree of direct calls is %+v\nwant that of any calls %+v", nodes[1], nodes[0])
+	}
 }
 
-func noRoomForStacks(t *testing.T, enter func(tg *target, t testing.TB, th *thread, g *goroutine, hook uint32)) {
+func noRoomForStacks(t *testing.T, enter func(tg *target, t testing.TB, th *thread, g *goroutine, hook uint32)) []Node {
 	l := small
 	l.Arena = 16 << 10
 	tg, th := newTarget(t, l), newThread(t)
@@ -236,6 +241,7 @@ func noRoomForStacks(t *testing.T, enter func(tg *target, t testing.TB, th *thre
 	if seen == 0 || seen == 100 {
 		t.Errorf("there was room for %d goroutines", seen)
 	}
+	return tree.Nodes
 }
 
 // TestNoRoomForNodes makes more nodes than there is room for, by their number or in
