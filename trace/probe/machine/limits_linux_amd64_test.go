@@ -370,6 +370,36 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// TestUnseenCaller has a direct call from a function that was entered before anything
+// was recorded, or when there was no room for it: it stands where any other call does.
+func TestUnseenCaller(t *testing.T) {
+	var trees [2][]Node
+	for way := range trees {
+		tg, th, g := newTarget(t, small), newThread(t), newGoroutine(t, 4096)
+		th.on(processor(t, 0))
+		g.start(1, textAt+16)
+		for range 3 {
+			sp, bp := g.sp, g.bp
+			g.down(textAt + 0x1000)
+			tg.enterFrom(t, th, g, 1)
+			g.frame()
+			g.down(textAt + 0x1100)
+			g.frame() // unseen
+			g.down(textAt + 0x1200)
+			if way == 0 {
+				tg.enterFrom(t, th, g, 3)
+			} else {
+				tg.directFrom(t, th, g, 3, blocks+1)
+			}
+			g.sp, g.bp = sp, bp
+		}
+		trees[way] = tg.tree(t).Nodes
+	}
+	if last := trees[1][len(trees[1])-1]; !slices.Equal(trees[0], trees[1]) || !last.Via || last.Calls != 3 {
+		t.Errorf("the tree is %+v\nwant %+v", trees[1], trees[0])
+	}
+}
+
 // TestManyDirectCalls goes past what the counter of a direct call can hold. It is
 // found by what stands beside it: a node's name.
 func TestManyDirectCalls(t *testing.T) {
