@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
@@ -247,11 +246,8 @@ func seal(how string) error {
 
 // forbidWritable has the kernel do this when a program makes its code writable.
 func forbidWritable(action uint32) error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
 	const number, prot = 0, 32 // in struct seccomp_data: the call's number, and its third argument
-	program := []unix.SockFilter{
+	return filter([]unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: number},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_MPROTECT, Jf: 4},
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: prot},
@@ -259,11 +255,5 @@ func forbidWritable(action uint32) error {
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.PROT_WRITE | unix.PROT_EXEC, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: action},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
-	}
-	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&filter)))
-	if errno != 0 {
-		return errno
-	}
-	return nil
+	})
 }

@@ -64,12 +64,13 @@ const (
 // memory is not zero it is the number of bytes that tables, nodes and counters of one
 // P may use at most.
 func NewLayout(inner []uint32, memory uint64) Layout {
-	// Programs of 1,000 to 60,000 hooks had 0.5 to 10 cells for each of these.
-	most := uint64(len(inner))
-	for _, n := range inner {
-		most += uint64(n)
+	// Programs of 1,000 to 60,000 hooks had 0.5 to 10 cells for each hook and direct
+	// call. Those inside others are counted twice here, which does no harm.
+	n := uint64(len(inner))
+	for _, in := range inner {
+		n += uint64(in)
 	}
-	slots := uint64(1) << bits.Len64(max(most, 1)*48)
+	slots := uint64(1) << bits.Len64(max(n, 1)*48)
 	slots = min(max(slots, minSlots), maxSlots)
 	if memory > 0 {
 		slots = maxSlots

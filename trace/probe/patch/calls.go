@@ -1,12 +1,15 @@
 package patch
 
-// callAt is a direct call: its address, and that of the function called.
-type callAt struct{ at, to uint64 }
+// callAt is a direct call: its address, and the index of the function called.
+type callAt struct {
+	at uint64
+	to int
+}
 
 // directCalls finds the direct calls in a function that has this entry hook, of functions
 // at these entries, if the frame pointer is the function's own at all of them: by it the
 // recorder finds the function's entry on the shadow stack.
-func (b *body) directCalls(entry *Hook, of map[uint64]bool) []callAt {
+func (b *body) directCalls(entry *Hook, of map[uint64]int) []callAt {
 	frame := 0
 	switch entry.Kind {
 	case Check:
@@ -21,8 +24,8 @@ func (b *body) directCalls(entry *Hook, of map[uint64]bool) []callAt {
 	var out []callAt
 	for _, i := range b.calls {
 		in := &b.ins[i]
-		if to := b.entry + uint64(in.target); in.size == jumpSize && in.relAt == 1 && of[to] {
-			out = append(out, callAt{b.entry + uint64(in.off), to})
+		if callee, ok := of[b.entry+uint64(in.target)]; ok && in.size == jumpSize && in.relAt == 1 {
+			out = append(out, callAt{b.entry + uint64(in.off), callee})
 		}
 	}
 	return out
@@ -45,22 +48,19 @@ func ledTo(h *Hook) bool {
 	return h.Kind == Check && h.lead != nil || h.Kind == Frame
 }
 
-// calls chooses the direct calls that have stubs of their own.
-func (m *maker) calls(hooks []Hook, results []result) []Call {
-	callees, hosts := map[uint64]int{}, map[int]int{} // hooks, by the function's entry and by its index
+// ledCalls chooses the direct calls that have stubs of their own.
+func ledCalls(hooks []Hook, results []result) []Call {
+	entry := map[int]int{} // hooks, by function
 	for i := range hooks {
-		if h := &hooks[i]; h.Kind.Entry() {
-			hosts[h.Func] = i
-			if ledTo(h) {
-				callees[m.f.Funcs[h.Func].Entry] = i
-			}
+		if hooks[i].Kind.Entry() {
+			entry[hooks[i].Func] = i
 		}
 	}
 	var out []Call
 	for i := range results {
 		for _, c := range results[i].calls {
-			if callee, ok := callees[c.to]; ok {
-				out = append(out, Call{Host: hosts[results[i].entry.Func], Callee: callee, At: c.at})
+			if callee, ok := entry[c.to]; ok && ledTo(&hooks[callee]) {
+				out = append(out, Call{Host: entry[results[i].entry.Func], Callee: callee, At: c.at})
 			}
 		}
 	}

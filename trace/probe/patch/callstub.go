@@ -18,6 +18,9 @@ package patch
 // function's own entry then, as if it had been called there, and so does a function that
 // starts again on a larger stack.
 
+// callHead is the size of what stands before such a stub.
+const callHead = 8
+
 // direct is a stub of a direct call.
 type direct struct {
 	call *Call
@@ -33,11 +36,11 @@ func (em *emitter) calls(entry uint64) {
 			marked[m.At] = true
 		}
 	}
-	inside := 0 // hooks of the host
+	var inside uint32 // hooks of the host
 	for i := range em.plan.Calls {
 		c := &em.plan.Calls[i]
 		if i == 0 || c.Host != em.plan.Calls[i-1].Host {
-			inside = em.inside(c.Host)
+			inside = em.plan.inside(c.Host)
 		}
 		inside++
 		h := &em.plan.Hooks[c.Callee]
@@ -45,12 +48,12 @@ func (em *emitter) calls(entry uint64) {
 			em.damaged(c.At)
 			return
 		}
-		em.align(8 + len(h.lead) + len(h.code) + 16)
+		em.align(callHead + len(h.lead) + len(h.code) + 16)
 		em.headCall(c)
 		stub := em.here()
 		em.bytes(h.lead...)
 		em.displace(h.At, h.code, 0, h.before)
-		em.call(uint32(inside), entry)
+		em.call(inside, entry)
 		em.goOn(h)
 		if at := c.At + em.slide; marked[c.At] {
 			em.direct[c.At] = direct{c, stub}
@@ -68,12 +71,3 @@ func (em *emitter) headCall(c *Call) {
 
 // entered is the entry of the function that a call is led to.
 func (em *emitter) entered(h *Hook) uint64 { return h.At - uint64(len(h.lead)) + em.slide }
-
-// inside counts the hooks inside the function with this entry hook.
-func (em *emitter) inside(host int) (n int) {
-	hooks := em.plan.Hooks
-	for host+1+n < len(hooks) && hooks[host+1+n].Func == hooks[host].Func {
-		n++
-	}
-	return n
-}

@@ -38,22 +38,30 @@ type Patch struct {
 // Inside is the bit in R13D that tells Go hooks, which are not entries.
 const Inside = 1 << 30
 
-// Inner returns for each hook how many hooks inside the function that it enters
-// follow it. A Block has in R13D its place among these, from 1 on.
+// Inner returns for each hook how many hooks and direct calls inside the function that
+// it enters follow it. A Block has in R13D its place among these, from 1 on.
 func (p *Plan) Inner() []uint32 {
 	inner := make([]uint32, len(p.Hooks))
-	host := 0
 	for i := range p.Hooks {
-		if h := &p.Hooks[i]; h.Kind.Entry() {
-			host = i
-		} else if h.Func == p.Hooks[host].Func && p.Hooks[host].Kind.Entry() {
-			inner[host]++
+		if p.Hooks[i].Kind.Entry() {
+			inner[i] = p.inside(i)
 		}
 	}
 	for i := range p.Calls {
 		inner[p.Calls[i].Host]++
 	}
 	return inner
+}
+
+// inside counts the hooks inside the function with this entry hook.
+func (p *Plan) inside(host int) (n uint32) {
+	for _, h := range p.Hooks[host+1:] {
+		if h.Func != p.Hooks[host].Func {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 // Emit writes the plan's stubs, which are to lie at base, and what is to be

@@ -63,7 +63,7 @@ func planned(code []byte, calls []binary.InlinedCall, pcs []uint64, data stretch
 	}
 	r.inside = b.goHooks(0, testNewproc)
 	r.entry, r.why = b.entryHook(map[uint64]bool{testMore: true})
-	r.calls = b.directCalls(&r.entry, map[uint64]bool{testEntry: true})
+	r.calls = b.directCalls(&r.entry, map[uint64]int{testEntry: 0})
 	w.blockHooks(m, 0, calls, pcs, &r)
 	return b, r
 }
@@ -102,7 +102,7 @@ func judgeOne(code []byte, b *body, r result, data image, strict bool) error {
 func ownCalls(r *result) []Call {
 	var out []Call
 	for _, c := range r.calls {
-		if c.to == r.entry.At-uint64(len(r.entry.lead)) && ledTo(&r.entry) {
+		if ledTo(&r.entry) {
 			out = append(out, Call{At: c.at})
 		}
 	}

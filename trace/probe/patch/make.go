@@ -45,7 +45,7 @@ type maker struct {
 	panics  map[uint64]bool // entries of functions that never return
 
 	morestack map[uint64]bool // entries of the functions that stack checks call
-	entries   map[uint64]bool // those of the recorded functions
+	entries   map[uint64]int  // the recorded functions, by their entries
 
 	mu      sync.Mutex
 	record  func(pkg string) bool
@@ -130,9 +130,9 @@ func (m *maker) plan() *Plan {
 		}
 	}
 	results := make([]result, len(fns))
-	m.entries = make(map[uint64]bool, len(fns))
+	m.entries = make(map[uint64]int, len(fns))
 	for _, i := range fns {
-		m.entries[m.f.Funcs[i].Entry] = true
+		m.entries[m.f.Funcs[i].Entry] = i
 	}
 	if m.o.Lines {
 		m.findLong(fns)
@@ -190,7 +190,7 @@ func (m *maker) plan() *Plan {
 	if m.o.Lines {
 		p.Marks = m.marks(p.Hooks)
 	}
-	p.Calls = m.calls(p.Hooks, results)
+	p.Calls = ledCalls(p.Hooks, results)
 	return p
 }
 

@@ -50,10 +50,12 @@ import "slices"
 
 // mark writes the stub of mark i and its patch.
 func (em *emitter) mark(i int, m *Mark, e *Entries) {
-	em.align(8 + len(m.code) + 18)
-	direct, ok := em.direct[m.At]
-	if ok && m.form == markCall {
+	direct, called := em.direct[m.At]
+	if called {
+		em.align(callHead + len(m.code) + 18)
 		em.headCall(direct.call)
+	} else {
+		em.align(len(m.code) + 18)
 	}
 	stub := em.here()
 	at := m.At + em.slide
@@ -72,7 +74,7 @@ func (em *emitter) mark(i int, m *Mark, e *Entries) {
 		end, to = at+uint64(in.size), at+uint64(in.target)
 		if led, ok := em.led[to]; ok && m.form == markCall {
 			to = led
-		} else if direct.call != nil && m.form == markCall {
+		} else if called {
 			to = direct.stub
 		}
 		rel = int(in.relAt)
@@ -87,7 +89,7 @@ func (em *emitter) mark(i int, m *Mark, e *Entries) {
 	u := unset{byte: e.Marks + uint64(i)}
 	if m.Once && e.Writable && !em.leads(m) {
 		u.patch, u.own = len(em.patches), old[first:last]
-		if m.form == markCall && direct.call != nil { // as if there had been no mark
+		if called { // as if there had been no mark
 			u.own = le.AppendUint32(nil, em.distance(end, direct.stub))
 		}
 	}

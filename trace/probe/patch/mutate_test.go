@@ -54,7 +54,7 @@ func TestMutated(t *testing.T) {
 			}
 			r.inside = b.goHooks(i, m.newproc)
 			r.entry, r.why = b.entryHook(m.morestack)
-			r.calls = b.directCalls(&r.entry, map[uint64]bool{fn.Entry: true})
+			r.calls = b.directCalls(&r.entry, map[uint64]int{fn.Entry: i})
 			w.blockHooks(m, i, calls, pcs, &r)
 			p := &Plan{}
 			if r.entry.Kind != 0 {
