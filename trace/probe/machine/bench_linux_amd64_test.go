@@ -42,7 +42,7 @@ func BenchmarkCall(b *testing.B) {
 			s.cur.ret()
 		}
 		g := s.cur
-		g.regs.SP, g.regs.BP, g.regs.R13 = g.sp-8, g.bp, blocks+1+1
+		g.regs.SP, g.regs.BP, g.regs.R13 = g.sp-8, g.bp, uint64(numberOf(0, 1))
 		for b.Loop() {
 			source.Repeat(s.tg.direct, &g.regs, inner)
 		}

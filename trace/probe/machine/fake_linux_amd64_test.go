@@ -2,7 +2,6 @@ package machine
 
 import (
 	"bytes"
-	"slices"
 	"testing"
 	"unsafe"
 
@@ -71,9 +70,22 @@ type target struct {
 var small = Layout{Inner: inner(16), Slots: 1 << 16, MaxCells: 1 << 16 / 8 * 7, Rows: 4, Arena: 1 << 20}
 
 // inner is of so many hooks, each of which has blocks and direct calls inside.
-func inner(hooks int) []uint32 { return slices.Repeat([]uint32{blocks + uint32(len(program))}, hooks) }
+func inner(hooks int) []uint32 {
+	in := make([]uint32, hooks)
+	for fn := range in {
+		in[fn] = blocksOf(fn) + uint32(len(program))
+	}
+	return in
+}
 
-const blocks = 2 // in each function
+// blocksOf is how many blocks function fn has. Its direct calls have the numbers behind
+// them, so that a block's number in one function is a direct call's in another.
+func blocksOf(fn int) uint32 {
+	if fn >= len(program) {
+		return 0
+	}
+	return program[fn].blocks
+}
 
 func newTarget(t testing.TB, l Layout) *target {
 	t.Helper()

@@ -186,7 +186,7 @@ func TestNoRoomForStacks(t *testing.T) {
 	t.Run("any calls", func(t *testing.T) { nodes[0] = noRoomForStacks(t, (*target).enterFrom) })
 	t.Run("direct calls", func(t *testing.T) {
 		nodes[1] = noRoomForStacks(t, func(tg *target, t testing.TB, th *thread, g *goroutine, hook uint32) {
-			tg.directFrom(t, th, g, hook, blocks+1)
+			tg.directFrom(t, th, g, hook, numberOf(0, 0))
 		})
 	})
 	if !slices.Equal(nodes[0], nodes[1]) {
@@ -336,7 +336,7 @@ func TestThreads(t *testing.T) {
 							g.frame()
 							g.down(textAt + 0x2000)
 							if tt.direct {
-								tg.callKeeps(t, tg.direct, th, g, blocks+1)
+								tg.callKeeps(t, tg.direct, th, g, numberOf(0, 0))
 							} else {
 								tg.enterFrom(t, th, g, 2)
 							}
@@ -389,7 +389,7 @@ func TestUnseenCaller(t *testing.T) {
 			if way == 0 {
 				tg.enterFrom(t, th, g, 3)
 			} else {
-				tg.directFrom(t, th, g, 3, blocks+1)
+				tg.directFrom(t, th, g, 3, numberOf(0, 0))
 			}
 			g.sp, g.bp = sp, bp
 		}
@@ -485,7 +485,10 @@ func TestOverwritten(t *testing.T) {
 	s := newSimulation(t, small)
 	s.run(rising(50, func(i int) byte { return byte(i % 5) }))
 	l := s.tg.layout
-	cell := l.firstCell() + 1 + 3*(1+uint64(l.Inner[0])) // the root has one cell
+	cell := l.firstCell() + 1 // the root has one cell
+	for _, in := range l.Inner[:3] {
+		cell += 1 + uint64(in)
+	}
 	node := l.nodesOff() + cell*nodeSize
 	for _, tt := range []struct {
 		name string

@@ -19,6 +19,7 @@ type simulation struct {
 
 	nodes []Node
 	index map[Node]uint32 // by parent, hook, site and via
+	cells uint64          // in use, or asked for in vain
 	calls uint64
 }
 
@@ -46,15 +47,16 @@ type function struct {
 	size   uint64 // of the frame
 	calls  bool   // others
 	way    bool   // a waypoint
+	blocks uint32 // in it
 }
 
 var program = [...]function{
-	{hooked: true, framed: true, size: 0, calls: true},
+	{hooked: true, framed: true, size: 0, calls: true, blocks: 2},
 	{hooked: true, framed: true, size: 16, calls: true},
-	{hooked: true, framed: true, size: 24, calls: true},
-	{hooked: true, framed: true, size: 16, calls: true},
+	{hooked: true, framed: true, size: 24, calls: true, blocks: 7},
+	{hooked: true, framed: true, size: 16, calls: true, blocks: 1},
 	{hooked: true, framed: true, size: 120, calls: true},
-	{hooked: true},
+	{hooked: true, blocks: 2},
 	{hooked: true},
 	{framed: true, size: 16, calls: true, way: true},
 	{framed: true, size: 24, calls: true},
@@ -71,12 +73,19 @@ var goexit = textAt + 0xfff0
 
 // newSimulation has three goroutines and Ps of all kinds.
 func newSimulation(t testing.TB, l Layout) *simulation {
+	return simulate(t, newTarget(t, l))
+}
+
+// beside returns one that shares the recorder's memory and nothing else.
+func (s *simulation) beside() *simulation { return simulate(s.t, s.tg) }
+
+func simulate(t testing.TB, tg *target) *simulation {
+	l := tg.layout
 	s := &simulation{
-		t: t, tg: newTarget(t, l), th: newThread(t), index: map[Node]uint32{},
+		t: t, tg: tg, th: newThread(t), index: map[Node]uint32{},
 		ps:    [][]byte{processor(t, 0), processor(t, 1), processor(t, uint32(l.Rows)-1), processor(t, uint32(l.Rows)), processor(t, 1<<20), nil},
-		nodes: make([]Node, overflowNode+1),
+		nodes: make([]Node, overflowNode+1), cells: l.firstCell(),
 	}
-	s.nodes[overflowNode] = Node{}
 	for range 3 {
 		g := &simulated{goroutine: newGoroutine(t, stackSize), spare: mapped(t, stackSize)}
 		s.gs = append(s.gs, g)
@@ -117,8 +126,8 @@ func (s *simulation) step(op, arg byte) {
 	case 10:
 		s.tail(int(arg) % len(program))
 	case 11:
-		if fn := g.top(); fn >= 0 && program[fn].hooked {
-			s.inside(fn, 1+uint32(arg)%2)
+		if fn := g.top(); fn >= 0 && program[fn].hooked && blocksOf(fn) > 0 {
+			s.inside(fn, 1+uint32(arg)%blocksOf(fn))
 		}
 	case 12:
 		switch fn := g.top(); {
@@ -215,13 +224,16 @@ func (s *simulation) call(fn int, site uint64) {
 // pushes tells if a function has an entry on the shadow stack, and sets BP.
 func pushes(fn int) bool { return program[fn].hooked && program[fn].framed }
 
+// numberOf is the number of the direct call of callee among the hooks of its caller.
+func numberOf(caller, callee int) uint32 { return blocksOf(caller) + 1 + uint32(callee) }
+
 // direct enters fn by the stub of a direct call.
 func (s *simulation) direct(fn int, ret uint64) {
 	g := s.cur
 	parent, site, via := s.caller(ret)
 	f := frame{fn: fn, slot: g.sp, ret: ret}
 	f.target = s.count(Node{Parent: parent, Hook: uint32(fn) + 1, Site: site, Via: via})
-	s.tg.directFrom(s.t, s.th, g.goroutine, uint32(fn)+1, blocks+1+uint32(fn))
+	s.tg.directFrom(s.t, s.th, g.goroutine, uint32(fn)+1, numberOf(g.top(), fn))
 	g.frames = append(g.frames, f)
 	g.push(fn)
 }
@@ -309,22 +321,40 @@ func (s *simulation) count(key Node) (target uint32) {
 	s.calls++
 	id, ok := s.index[key]
 	if !ok {
-		id = uint32(len(s.nodes))
+		id = s.make(key)
 		s.index[key] = id
-		n := key
-		n.Target = id
-		if n.Hook&(Unpushed|Root) == 0 {
-			for a := n.Parent; a != 0; a = s.nodes[a].Parent {
-				if s.nodes[a].Hook == n.Hook {
-					n.Target = a
-					break
-				}
-			}
-		}
-		s.nodes = append(s.nodes, n)
 	}
 	s.nodes[id].Calls++
 	return s.nodes[id].Target
+}
+
+// make makes a node, if there is room for it.
+func (s *simulation) make(n Node) (id uint32) {
+	id = uint32(len(s.nodes))
+	n.Target = id
+	cells := uint64(1)
+	switch {
+	case n.Hook&Unpushed != 0 && n.Site == 0: // a block
+		if n.Parent == overflowNode {
+			return overflowNode
+		}
+		cells = 0 // they came with the host's
+	case n.Hook&(Unpushed|Root) == 0:
+		for a := n.Parent; a != 0 && n.Target == id; a = s.nodes[a].Parent {
+			if s.nodes[a].Hook == n.Hook {
+				n.Target = a
+			}
+		}
+		if in := s.tg.layout.Inner; n.Target == id && int(n.Hook) <= len(in) {
+			cells += uint64(in[n.Hook-1])
+		}
+	}
+	if s.cells += cells; cells > 0 && s.cells > s.tg.layout.MaxCells {
+		s.nodes[overflowNode].Target = overflowNode
+		return overflowNode
+	}
+	s.nodes = append(s.nodes, n)
+	return id
 }
 
 // move gives the goroutine another stack, as the runtime does when it grows one:
@@ -357,13 +387,14 @@ func (g *simulated) move(by uint64) {
 func (s *simulation) check() {
 	s.t.Helper()
 	tree := s.tg.tree(s.t)
-	if tree.Dropped != 0 || tree.Lost != 0 || tree.Full != 0 {
-		s.t.Errorf("dropped %d, lost %d, full %d; there was room for everything", tree.Dropped, tree.Lost, tree.Full)
+	lost := s.nodes[overflowNode].Calls
+	if tree.Dropped != 0 || tree.Lost != lost || (tree.Full == 0) != (lost == 0) {
+		s.t.Errorf("dropped %d, lost %d in %d contexts; want %d lost", tree.Dropped, tree.Lost, tree.Full, lost)
 	}
 	if len(tree.Nodes) != len(s.nodes) {
 		s.t.Errorf("%d nodes, want %d", len(tree.Nodes), len(s.nodes))
 	}
-	for i := range min(len(tree.Nodes), len(s.nodes)) {
+	for i := overflowNode + 1; i < min(len(tree.Nodes), len(s.nodes)); i++ {
 		if tree.Nodes[i] != s.nodes[i] {
 			s.t.Fatalf("node %d is %+v\nwant %+v", i, tree.Nodes[i], s.nodes[i])
 		}

@@ -16,18 +16,7 @@ func TestRandomPrograms(t *testing.T) {
 	for seed := range n {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, uint64(seed)))
-			// Some are deep, some are broad, some have many goroutines.
-			weights := [16]byte{}
-			for i := range weights {
-				weights[i] = byte(r.IntN(16))
-			}
-			script := make([]byte, 2*r.IntN(4000))
-			for i := range script {
-				script[i] = byte(r.IntN(256))
-				if i%2 == 0 && r.IntN(2) == 0 {
-					script[i] = weights[r.IntN(16)]
-				}
-			}
+			script := randomScript(r, 4000)
 			s := newSimulation(t, small)
 			s.run(script)
 			s.check()

@@ -836,7 +836,7 @@ blocknop:
 first:
 	SHRQ $3, R13            // R13: cell
 	CMPL R13, FIRSTCELL
-	JCS  counted1           // its host is in the overflow
+	JCS  crowded
 	MOVQ ORDERS, R15
 	CMPL (R15)(R13*4), $0
 	JNE  counted1
@@ -879,6 +879,18 @@ counted1:
 	POPR13
 	POPR12
 	RET8
+
+	// Its host is in the overflow, as are others whose direct calls have the same
+	// cells. A direct call would take the upper half of this counter for a node. So the
+	// counter becomes 0 again, and the call is counted in the overflow's own. Nobody
+	// can have seen it meanwhile: only the row without a P is shared, and that is of no
+	// direct call.
+crowded:
+	LOCK
+	INCQ (R15)(R13*8)
+	LOCK
+	DECQ 8(R15)             // the overflow's cell is 1
+	JMP  counted1
 
 	// The same in a host without a frame: its BP is its caller's, and the return
 	// address is above what the stub has saved.
