@@ -1,5 +1,7 @@
 package probe
 
+import "tracerag/trace/probe/machine"
+
 // Options of a recording.
 type Options struct {
 	NoInlined bool          // leave inlined calls alone
@@ -7,4 +9,6 @@ type Options struct {
 	Memory    uint64        // bytes for the tree; 0: by the size of the program
 	CacheDir  string        // where plans are kept; empty: nowhere
 	Started   func(pid int) // called when the program is about to run; may be nil
+
+	limit func(*machine.Layout) // of tests: makes the tables smaller than any Memory would; may be nil
 }

@@ -178,7 +178,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 	}
 	slide := entry - p.entry
 	r.text = t.Binary.TextStart + slide
-	if err := r.share(t, p.plan.Inner(), o.Memory); err != nil {
+	if err := r.share(t, p.plan.Inner(), o); err != nil {
 		return nil, err
 	}
 	code, err := machine.Assemble(p.runtime, r.layout)
@@ -238,8 +238,11 @@ func (r *running) reserve(code uint64, marks int) (base uint64, err error) {
 
 // share maps the shared memory, in a smaller size where a limit refuses it or
 // would then refuse the program its own.
-func (r *running) share(t *target.Target, inner []uint32, memory uint64) error {
-	r.layout = machine.NewLayout(inner, memory)
+func (r *running) share(t *target.Target, inner []uint32, o Options) error {
+	r.layout = machine.NewLayout(inner, o.Memory)
+	if o.limit != nil {
+		o.limit(&r.layout)
+	}
 	for most := r.mostShared(t); r.layout.Size() > most; {
 		if !r.layout.Shrink() {
 			return fmt.Errorf("its address space is limited (ulimit -v), and the recorder takes %d MB of it", r.layout.Size()>>20)

@@ -11,6 +11,7 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/trace"
+	"tracerag/trace/probe/machine"
 	"tracerag/trace/recordtest"
 	"tracerag/trace/target"
 )
@@ -19,9 +20,11 @@ var update = flag.Bool("update", false, "write the golden trees")
 
 func TestMain(m *testing.M) {
 	recordtest.Main(m, func(ctx context.Context, t *target.Target, j recordtest.Job) (*trace.Trace, error) {
-		return Record(ctx, t, Options{
-			NoInlined: j.NoInlined, Memory: j.Memory,
-		})
+		o := Options{NoInlined: j.NoInlined, Memory: j.Memory, CacheDir: j.CacheDir}
+		if f := j.Full; f != nil {
+			o.limit = func(l *machine.Layout) { l.Limit(f.Cells, f.Slots, f.Arena) }
+		}
+		return Record(ctx, t, o)
 	})
 }
 

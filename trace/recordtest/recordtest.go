@@ -33,10 +33,19 @@ type Job struct {
 	MaxHits          int    // of package breakpoint
 	MaxStops         int    // of package breakpoint
 	Memory           uint64 // of package probe
+	CacheDir         string // of package probe
+	Full             *Full  // of package probe
 	Observe          bool   // of package breakpoint: run it again for values of all that was called,
 	ObserveLimit     time.Duration
 	ObserveMask      string // is masked in strings that are cut
 	Out              string // file for the trace, as JSON
+}
+
+// Full is how small the recorder's tables are to be, so that they are full: so many
+// cells for the calls of the tree, slots to find them by, and bytes for shadow stacks,
+// where these two are not 0.
+type Full struct {
+	Cells, Slots, Arena uint64
 }
 
 const jobVariable = "TRACERAG_TEST_RECORD"

@@ -87,6 +87,20 @@ func NewLayout(inner []uint32, memory uint64) Layout {
 // nearly full.
 func (l *Layout) fit() { l.MaxCells = l.Slots / 8 * 7 }
 
+// Limit makes the tables so small that they will be full: so many cells, beside those
+// that every target has, and slots, and bytes of the arena, where these are not 0.
+// Tests force with it what programs with millions of contexts do.
+func (l *Layout) Limit(cells, slots, arena uint64) {
+	if slots > 0 {
+		l.Slots = min(l.Slots, slots)
+		l.fit()
+	}
+	if arena > 0 {
+		l.Arena = min(l.Arena, arena)
+	}
+	l.MaxCells = min(l.MaxCells, l.firstCell()+cells)
+}
+
 // tableBytes is what so many slots take with all that there are as many of.
 func tableBytes(slots uint64) uint64 {
 	return slots * (cellSlots*slotSize + slotSize + nodeSize + orderSize + 8)
