@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"runtime"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -239,7 +240,7 @@ func (r *running) reserve(code uint64, marks int) (base uint64, err error) {
 // share maps the shared memory, in a smaller size where a limit refuses it or
 // would then refuse the program its own.
 func (r *running) share(t *target.Target, inner []uint32, o Options) error {
-	r.layout = machine.NewLayout(inner, o.Memory)
+	r.layout = machine.NewLayout(inner, 4*runtime.NumCPU(), o.Memory)
 	if o.limit != nil {
 		o.limit(&r.layout)
 	}
@@ -340,8 +341,15 @@ type memory struct{ *os.File }
 
 func (r *running) memory() memory { return memory{r.file} }
 
-// Used reports whether anything was written in n bytes from off on.
-func (m memory) Used(off, n int64) bool {
+// NextUsed returns where in n bytes from off on the first one is that may have been
+// written; off+n if none was.
+func (m memory) NextUsed(off, n int64) int64 {
 	at, err := unix.Seek(int(m.Fd()), off, unix.SEEK_DATA)
-	return err == nil && at < off+n || err != nil && err != unix.ENXIO
+	switch {
+	case err == unix.ENXIO:
+		return off + n
+	case err != nil:
+		return off
+	}
+	return min(at, off+n)
 }

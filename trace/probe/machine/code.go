@@ -60,7 +60,7 @@ const (
 // Assemble fills the recorder's holes: for a target whose runtime has this
 // layout.
 func Assemble(r Runtime, l Layout) (Code, error) {
-	if l.rowBytes() > math.MaxInt32 || l.near()*slotSize > math.MaxUint32 {
+	if l.Slots > maxSlots || l.MaxCells > l.Slots || l.firstCell() > l.MaxCells || l.far()*slotSize > math.MaxUint32+1 {
 		return Code{}, fmt.Errorf("the recorder's tables cannot have %d slots", l.Slots)
 	}
 	holes := []hole{
@@ -70,7 +70,7 @@ func Assemble(r Runtime, l Layout) (Code, error) {
 		{holes32 + 4, 4, uint64(r.M)},
 		{holes32 + 5, 4, uint64(r.P)},
 		{holes32 + 6, 4, uint64(r.ID)},
-		{holes32 + 7, 4, (l.Slots - 1) * slotSize},
+		{holes32 + 7, 4, (l.far() - 1) * slotSize},
 		{holes32 + 9, 4, l.Rows},
 		{holes32 + 10, 4, l.rowBytes()},
 		{holes32 + 11, 4, l.MaxCells},

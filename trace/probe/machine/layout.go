@@ -3,7 +3,6 @@ package machine
 import (
 	"fmt"
 	"io"
-	"math/bits"
 	"slices"
 )
 
@@ -46,7 +45,7 @@ const overflowNode = 1
 type Layout struct {
 	Base     uint64
 	Inner    []uint32 // by hook, of which the first is number 1: hooks inside the function that it enters
-	Slots    uint64   // of the far table, for what finds no room in the near one; a power of two
+	Slots    uint64   // what the tables' sizes follow from; a power of two, more than MaxCells
 	MaxCells uint64   // cells have smaller numbers than this
 	Rows     uint64   // of counters that belong to a P; a P with a higher id shares the last row
 	Arena    uint64   // bytes
@@ -54,45 +53,44 @@ type Layout struct {
 
 // Bounds of the tables' sizes.
 const (
-	leastSlots = 1 << 15 // where memory is scarce
-	minSlots   = 1 << 17
-	maxSlots   = 1 << 24
-	rows       = 256
+	minSlots = 1 << 10
+	maxSlots = 1 << 28 // a name, which is 8 times a cell, has 32 bits
+	minRows  = 16
+	maxRows  = 256
 )
 
-// NewLayout chooses sizes for a program with these hooks (see Layout.Inner). Where
-// memory is not zero it is the number of bytes that tables, nodes and counters of one
-// P may use at most.
-func NewLayout(inner []uint32, memory uint64) Layout {
-	// Programs of 1,000 to 60,000 hooks had 0.5 to 10 cells for each hook and direct
-	// call. Those inside others are counted twice here, which does no harm.
-	n := uint64(len(inner))
-	for _, in := range inner {
-		n += uint64(in)
+// NewLayout chooses sizes for a program with these hooks (see Layout.Inner) that has up
+// to so many Ps. Where memory is not zero it is the number of bytes that tables, nodes
+// and counters of one P may use at most; else there is room for 235 million cells, since
+// what is not used takes no memory. Programs of 1,000 to 60,000 hooks had 2 to 15 cells
+// a node.
+func NewLayout(inner []uint32, ps int, memory uint64) Layout {
+	l := Layout{Inner: inner, Slots: maxSlots, Rows: minRows, Arena: 4 << 30}
+	for l.Rows < min(uint64(ps), maxRows) {
+		l.Rows *= 2
 	}
-	slots := uint64(1) << bits.Len64(max(n, 1)*48)
-	slots = min(max(slots, minSlots), maxSlots)
+	l.fit()
 	if memory > 0 {
-		slots = maxSlots
-		for slots > leastSlots && tableBytes(slots) > memory {
-			slots /= 2
+		l.MaxCells = min(l.firstCell()+memory/cellBytes, l.MaxCells)
+		for l.Slots > minSlots && most(l.Slots/2) >= l.MaxCells {
+			l.Slots /= 2
 		}
 	}
-	l := Layout{Inner: inner, Slots: slots, Rows: rows, Arena: 4 << 30}
-	l.fit()
 	return l
 }
 
-// fit sets what follows from Slots. Linear probing is quick until the table is
-// nearly full.
-func (l *Layout) fit() { l.MaxCells = l.Slots / 8 * 7 }
+// most is how many cells there may be with so many slots. Linear probing is quick until
+// the table is nearly full.
+func most(slots uint64) uint64 { return slots / 8 * 7 }
 
 // Limit makes the tables so small that they will be full: so many cells, beside those
 // that every target has, and slots, and bytes of the arena, where these are not 0.
 // Tests force with it what programs with millions of contexts do.
 func (l *Layout) Limit(cells, slots, arena uint64) {
 	if slots > 0 {
-		l.Slots = min(l.Slots, slots)
+		for l.Slots = min(l.Slots, slots); most(l.Slots) <= l.firstCell(); {
+			l.Slots *= 2
+		}
 		l.fit()
 	}
 	if arena > 0 {
@@ -101,26 +99,30 @@ func (l *Layout) Limit(cells, slots, arena uint64) {
 	l.MaxCells = min(l.MaxCells, l.firstCell()+cells)
 }
 
-// tableBytes is what so many slots take with all that there are as many of.
-func tableBytes(slots uint64) uint64 {
-	return slots * (cellSlots*slotSize + slotSize + nodeSize + orderSize + 8)
-}
+// fit sets what follows from Slots.
+func (l *Layout) fit() { l.MaxCells = most(l.Slots) }
+
+// cellBytes is what a cell takes, with one P, of memory that is given.
+const cellBytes = cellSlots*slotSize + slotSize/farShare + nodeSize + orderSize + 8
 
 // The near table has two slots a cell, and some behind it for what belongs to the
-// last ones: the window, and more than a search looks at.
+// last ones: the window, and more than a search looks at. The far one is small: few
+// calls go there.
 const (
 	cellSlots = 2
 	nearSpare = 1024
+	farShare  = 4 // cells for each of its slots
 )
 
 func pages(n uint64) uint64 { return (n + 4095) &^ 4095 }
 
 func (l Layout) near() uint64      { return l.Slots*cellSlots + nearSpare }
+func (l Layout) far() uint64       { return max(l.Slots/farShare, minSlots) }
 func (l Layout) rowBytes() uint64  { return l.Slots * 8 }
 func (l Layout) innerOff() uint64  { return headerSize }
 func (l Layout) tableOff() uint64  { return l.innerOff() + pages(uint64(len(l.Inner)+1)*innerSize) }
 func (l Layout) farOff() uint64    { return l.tableOff() + l.near()*slotSize }
-func (l Layout) nodesOff() uint64  { return l.farOff() + l.Slots*slotSize }
+func (l Layout) nodesOff() uint64  { return l.farOff() + l.far()*slotSize }
 func (l Layout) ordersOff() uint64 { return l.nodesOff() + l.Slots*nodeSize }
 func (l Layout) countsOff() uint64 { return l.ordersOff() + pages(l.Slots*orderSize) }
 func (l Layout) arenaOff() uint64  { return l.countsOff() + (l.Rows+1)*l.rowBytes() }
@@ -180,7 +182,7 @@ type Tree struct {
 	Nodes   []Node // by number, in the order of the first call; 0 and 1 are no nodes
 	Dropped uint64 // calls that were not counted or whose callees were attributed to their caller, for want of room
 	Lost    uint64 // calls in contexts that had no room in the table
-	Full    uint64 // such contexts
+	Full    uint64 // such contexts, less those that were called in one of them
 	States  uint64 // goroutine states in use
 	Arena   uint64 // bytes of the arena in use
 	Walked  uint64 // frames that were passed, from calls to their callers, in walks of many
@@ -205,76 +207,9 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 		Walked: le.Uint64(h[walkedOff:]),
 		Arena:  le.Uint64(h[nextOff:]) - l.Base - l.arenaOff(),
 	}
-	b, orders := make([]byte, cells*nodeSize), make([]byte, cells*orderSize)
-	if _, err := mem.ReadAt(b, int64(l.nodesOff())); err != nil {
-		return nil, fmt.Errorf("reading the recorder's nodes: %w", err)
-	}
-	if _, err := mem.ReadAt(orders, int64(l.ordersOff())); err != nil {
-		return nil, fmt.Errorf("reading the recorder's nodes: %w", err)
-	}
-	// number is that of the node in a cell; 0: none.
-	number := func(cell uint32) uint32 {
-		if uint64(cell) >= cells {
-			return 0
-		}
-		if k := le.Uint32(orders[cell*orderSize:]); uint64(k) < n {
-			return k
-		}
-		return 0
-	}
-	leads := make([]uint32, cells) // by cell of a direct call: that of the node that it leads to
-	for i := first; i < cells; i++ {
-		r := b[i*nodeSize:]
-		if le.Uint32(r[4:]) == 0 {
-			leads[i] = le.Uint32(r[12:])
-		}
-		k, hook := number(uint32(i)), le.Uint32(r[4:])
-		if k <= overflowNode || hook == 0 {
-			continue
-		}
-		site := le.Uint32(r[8:])
-		switch site {
-		case 0, unknownSite:
-			site = 0
-		default:
-			site -= uint32(text) // the recorder keeps the low half of the address
-		}
-		parent, target := number(le.Uint32(r)), number(le.Uint32(r[12:]))
-		if le.Uint32(r) == overflowNode {
-			parent = overflowNode
-		}
-		t.Nodes[k] = Node{Parent: parent, Hook: hook &^ via, Site: site, Via: hook&Root == 0 && hook&via != 0, Target: target}
-		if target == 0 || parent >= k || parent == 0 && hook&Root == 0 {
-			return nil, fmt.Errorf("the recorder's memory was overwritten by the program: node %d is damaged", k)
-		}
-	}
-	row := b[:cells*8]
-	for r := range l.Rows + 1 {
-		if u, ok := mem.(interface{ Used(off, n int64) bool }); ok && !u.Used(int64(l.countsOff()+r*l.rowBytes()), int64(len(row))) {
-			continue // no P with this number has called anything
-		}
-		// Reading what was not written gives zeros and takes no memory.
-		if _, err := mem.ReadAt(row, int64(l.countsOff()+r*l.rowBytes())); err != nil {
-			return nil, fmt.Errorf("reading the recorder's counters: %w", err)
-		}
-		for i := range cells {
-			calls := -le.Uint64(row[i*8:]) // counters go down
-			if calls == 0 {
-				continue
-			}
-			if i < first {
-				t.Nodes[overflowNode].Calls += calls
-				continue
-			}
-			k := number(uint32(i))
-			if k == 0 && leads[i] != 0 {
-				// A direct call: its node is elsewhere, and has what is above these bits.
-				k, calls = number(leads[i]), -uint64(le.Uint32(row[i*8:]))
-			}
-			if k > overflowNode && t.Nodes[k].Hook != 0 {
-				t.Nodes[k].Calls += calls
-			}
-		}
+	r := reader{mem: mem, tree: t, cells: cells, text: uint32(text), first: first}
+	if err := r.read(l); err != nil {
+		return nil, err
 	}
 	for i := range t.Nodes {
 		if n := &t.Nodes[i]; int64(n.Calls) < 0 {
@@ -291,13 +226,13 @@ func (l *Layout) Shrink() bool {
 	switch {
 	case l.Arena > 64<<20:
 		l.Arena /= 4
-	case l.Rows > 16:
-		l.Rows /= 4
+	case l.Rows > minRows:
+		l.Rows /= 2
 	case l.Arena > 16<<20:
 		l.Arena /= 4
-	case l.Slots > leastSlots:
+	case l.Slots > minSlots && most(l.Slots/2) > l.firstCell():
 		l.Slots /= 2
-		l.fit()
+		l.MaxCells = min(l.MaxCells, most(l.Slots))
 	default:
 		return false
 	}

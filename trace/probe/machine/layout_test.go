@@ -1,22 +1,40 @@
 package machine
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
-// Whatever the user allows there is a layout, within its bounds, and one that does
-// not take much more than was allowed once it is above the least.
+// Whatever the user allows there is a layout, within its bounds, and one that has room
+// for what was allowed.
 func TestLayoutSizes(t *testing.T) {
 	for _, hooks := range []int{0, 1, 1000, 100_000, 10_000_000} {
-		for _, memory := range []uint64{0, 1, 55, 56, 1 << 20, 1 << 24, 1 << 30, 1 << 40, 1 << 63} {
-			l := NewLayout(make([]uint32, hooks), memory)
-			if l.Slots < leastSlots || l.Slots > maxSlots || l.Slots&(l.Slots-1) != 0 || l.MaxCells >= l.Slots {
-				t.Errorf("%d hooks, %d bytes: %+v", hooks, memory, l)
+		for _, giant := range []uint32{0, 1, 5000, 10_000_000} { // hooks inside one function
+			inner := make([]uint32, hooks)
+			if hooks > 0 {
+				inner[hooks/2] = giant
 			}
-			if used := tableBytes(l.Slots); memory > 0 && l.Slots > leastSlots && used > memory {
-				t.Errorf("%d hooks: %d bytes are allowed, tables and counters take up to %d", hooks, memory, used)
-			}
-			if l.Size()%4096 != 0 {
-				t.Errorf("%d hooks, %d bytes: the size %d is no whole number of pages", hooks, memory, l.Size())
+			for _, memory := range []uint64{0, 1, 55, 1 << 13, 1 << 20, 1 << 24, 1 << 30, 1 << 40, 1 << 63} {
+				l := NewLayout(inner, 8, memory)
+				for ok := true; ok; ok = l.Shrink() {
+					if l.Slots < minSlots || l.Slots > maxSlots || l.Slots&(l.Slots-1) != 0 || l.MaxCells > most(l.Slots) {
+						t.Fatalf("%d hooks, %d bytes: %+v", hooks, memory, l)
+					}
+					if l.firstCell() > l.MaxCells {
+						t.Fatalf("%d hooks, %d inside one, %d bytes: the overflow has no room in %d cells", hooks, giant, memory, l.MaxCells)
+					}
+					if l.Size()%4096 != 0 {
+						t.Fatalf("%d hooks, %d bytes: the size %d is no whole number of pages", hooks, memory, l.Size())
+					}
+				}
+				room := NewLayout(inner, 8, memory).MaxCells - l.firstCell()
+				if want := memory / cellBytes; memory > 0 && room != min(want, most(maxSlots)-l.firstCell()) {
+					t.Errorf("%d hooks: %d bytes are allowed, there is room for %d cells", hooks, memory, room)
+				}
 			}
 		}
+	}
+	if cells := NewLayout(slices.Repeat([]uint32{10}, 1000), 8, 0).MaxCells; cells < 200_000_000 {
+		t.Errorf("by default there is room for %d cells only", cells)
 	}
 }

@@ -57,7 +57,7 @@
 #define H_CELL    16 // next free cell
 #define H_DROPPED 24 // calls that were not counted or not pushed for want of room
 #define H_STATES  32 // goroutine states made
-#define H_FULL    40 // nodes that were not made for want of room
+#define H_FULL    40 // nodes that were not made because there was no room; those below them are not counted
 #define H_ORDER   48 // next number in the order of first calls
 #define H_WALKED  56 // frames passed in long walks
 
@@ -172,7 +172,7 @@
 	LEAL (DX)(R13*1), R15; \
 	SHLL $5, R15;          \
 	ANDL WINDOW, R15;      \
-	LEAL (R15)(DI*8), R15; \
+	LEAQ (R15)(DI*8), R15; \
 	ADDQ T_TABLE(R12), R15
 
 // MISSES compares the slot R15 with what is looked for, and goes
@@ -395,7 +395,8 @@ otherp:
 	CMPL BX, ROWS
 	JCC  nopbx
 	MOVQ DI, T_P(R12)
-	IMUL3Q ROWBYTES, BX, BX
+	MOVL ROWBYTES, DI
+	IMULQ DI, BX
 	MOVQ COUNTS, DI
 	ADDQ BX, DI
 	MOVQ DI, T_ROW(R12)
@@ -412,6 +413,8 @@ nop:
 
 	// The slot is another's, or it is being made.
 missed:
+	CMPL DI, $(1<<NAMESHIFT)
+	JEQ  nowhere
 	SHLQ $32, DI
 	ORQ  R13, DI            // DI: key
 keyed:
@@ -461,6 +464,10 @@ far:
 	MOVQ FAR, BX
 	ADDQ BX, R15
 	JMP  again
+nowhere:
+	// Its caller had no room: neither has this, and no slot is taken for it.
+	MOVQ OVERFLOW, R15
+	JMP  made
 full:
 	MOVQ OVERFLOW, R15
 have:
@@ -814,7 +821,8 @@ blockp:
 	CMPL BX, ROWS
 	JCC  blocknopbx
 	MOVQ R15, T_P(R12)
-	IMUL3Q ROWBYTES, BX, BX
+	MOVL ROWBYTES, R15
+	IMULQ R15, BX
 	MOVQ COUNTS, R15
 	ADDQ BX, R15
 	MOVQ R15, T_ROW(R12)
