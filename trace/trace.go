@@ -212,7 +212,7 @@ type LossKind string
 const (
 	LossNotHooked LossKind = "not-hooked" // a function's calls could not be watched
 	LossFloor     LossKind = "floor"      // watching was given up after Count calls
-	LossOverflow  LossKind = "overflow"   // calls dropped for want of room
+	LossOverflow  LossKind = "overflow"   // the recorder's memory was full: Count calls have no node
 	LossTruncated LossKind = "truncated"  // the recording ended before the target did
 	LossSampled   LossKind = "sampled"    // only samples exist; order and counts do not
 	LossOther     LossKind = "other"
@@ -223,7 +223,11 @@ type Loss struct {
 	Kind     LossKind `json:"kind"`
 	Function string   `json:"function,omitempty"` // linker name, when it concerns one
 	Count    int64    `json:"count,omitempty"`
-	Detail   string   `json:"detail,omitempty"`
+	// Nodes is how many nodes were made before the memory was full: of an overflow, if
+	// it is known. They are the first ones of the trace; contexts that came later are
+	// missing.
+	Nodes  int64  `json:"nodes,omitempty"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // SamePackages reports whether the same packages were chosen to be recorded in both

@@ -253,7 +253,10 @@ func lossText(l trace.Loss) string {
 	case trace.LossFloor:
 		s = l.Function + " was let go after " + plural(int(l.Count), "call", "calls")
 	case trace.LossOverflow:
-		s = plural(int(l.Count), "call", "calls") + " dropped for want of room"
+		s = plural(int(l.Count), "call", "calls") + " not recorded"
+		if l.Nodes > 0 {
+			s += fmt.Sprintf(", in contexts that came after the first %s", plural(int(l.Nodes), "node", "nodes"))
+		}
 	case trace.LossTruncated:
 		s = "the recording is cut short"
 		if l.Count > 0 {

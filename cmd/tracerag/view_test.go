@@ -19,7 +19,7 @@ func TestLossNotes(t *testing.T) {
 		{Kind: trace.LossOther, Count: 7, Detail: "stacks without functions"},
 	}}
 	want := []string{
-		"1 call dropped for want of room: calls in 3 contexts",
+		"1 call not recorded: calls in 3 contexts",
 		"which lines ran is not known",
 		"7: stacks without functions",
 		"1 function was called so often that watching it was given up: counts with a + are floors, and later callers are missing",

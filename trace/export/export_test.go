@@ -38,6 +38,7 @@ func example() *trace.Trace {
 		Losses: []trace.Loss{
 			{Kind: trace.LossFloor, Function: "main.small", Count: 200, Detail: "the breakpoint was lifted"},
 			{Kind: trace.LossNotHooked, Function: "example.com/lib.asm", Detail: "assembly"},
+			{Kind: trace.LossOverflow, Count: 7, Nodes: 3, Detail: "the tables were full"},
 		},
 	}
 	b := trace.NewBuilder(t)
@@ -288,7 +289,7 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 			out.Nodes = append(out.Nodes, n)
 		case "loss":
 			got[2]++
-			out.Losses = append(out.Losses, trace.Loss{Kind: l.Kind, Function: l.Function, Count: l.Count, Detail: l.Detail})
+			out.Losses = append(out.Losses, trace.Loss{Kind: l.Kind, Function: l.Function, Count: l.Count, Nodes: int64(l.Nodes), Detail: l.Detail})
 		case "activation":
 			got[3]++
 			out.Activations = append(out.Activations, trace.Activation{Node: l.Node, Args: l.Args, Results: l.Results, Returned: l.Returned})

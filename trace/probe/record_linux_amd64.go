@@ -112,6 +112,7 @@ type running struct {
 	file   *os.File
 	code   inject.Range // the recorder and the stubs
 	marks  marks
+	watch  func() // ends guard
 
 	writable bool // the target may write its own code
 	unmarked bool // there was no memory for the marks
@@ -119,6 +120,9 @@ type running struct {
 
 // close gives the shared memory back.
 func (r *running) close() {
+	if r.watch != nil {
+		r.watch()
+	}
 	if r.mem != nil {
 		_ = unix.Munmap(r.mem)
 		r.file.Close()
@@ -263,6 +267,7 @@ func (r *running) share(t *target.Target, inner []uint32, o Options) error {
 		}
 	}
 	copy(r.mem, r.layout.Header())
+	r.watch = r.guard()
 	return nil
 }
 

@@ -428,10 +428,17 @@ func (c *converter) losses(tree *machine.Tree) {
 	}
 	c.tr.Losses = append(c.tr.Losses, c.missed()...)
 	if tree.Lost > 0 {
-		add(trace.Loss{Kind: trace.LossOverflow, Count: int64(tree.Lost), Detail: fmt.Sprintf("calls in %d contexts for which there was no room: --memory gives more", tree.Full)})
+		why := "the tables that --memory allows were full"
+		if tree.Stopped {
+			why = "the machine's memory was getting scarce"
+		}
+		if tree.Full > 0 {
+			why += fmt.Sprintf("; %d new contexts, and what was called in them, have no nodes", tree.Full)
+		}
+		add(trace.Loss{Kind: trace.LossOverflow, Count: int64(tree.Lost), Nodes: int64(len(c.tr.Nodes)), Detail: why})
 	}
 	if n := tree.Dropped + c.lost; n > 0 {
-		add(trace.Loss{Kind: trace.LossOverflow, Count: int64(n), Detail: "calls whose place in the tree is not known, for want of room"})
+		add(trace.Loss{Kind: trace.LossOverflow, Count: int64(n), Detail: "the memory for stacks was full, so their callers are not known"})
 	}
 }
 

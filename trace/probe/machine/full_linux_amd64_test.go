@@ -99,6 +99,28 @@ func TestFullTablesOfThreads(t *testing.T) {
 	}
 }
 
+// TestStop has the tracer end the tree's growth in the midst of a program: what had a node
+// is counted exactly on, all else in the overflow.
+func TestStop(t *testing.T) {
+	for seed := range uint64(40) {
+		s := newSimulation(t, small)
+		r := rand.New(rand.NewPCG(7, seed))
+		s.run(randomScript(r, 2000))
+		s.tg.layout.Stop(s.tg.mem)
+		s.tg.layout.Stop(s.tg.mem) // again changes nothing
+		s.cells = stopped
+		s.run(randomScript(r, 4000))
+		tree := s.tg.tree(t)
+		if !tree.Stopped || tree.Arena > 16<<10 {
+			t.Errorf("stopped %t, %d bytes of stacks", tree.Stopped, tree.Arena)
+		}
+		if tree.Dropped > 0 {
+			continue // deep stacks: what they called is elsewhere
+		}
+		s.check()
+	}
+}
+
 // sum is of all calls that are counted.
 func (t *Tree) sum() (calls uint64) {
 	for _, n := range t.Nodes {

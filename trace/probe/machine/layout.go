@@ -17,8 +17,9 @@ const (
 	fullOff    = 40
 	orderOff   = 48 // the next number in the order of first calls
 	walkedOff  = 56
+	stopOff    = 64 // the next cell when Stop was called; 0: it was not
 
-	overflowOff = 64 // a slot that stands for all nodes that had no room
+	overflowOff = 128 // a slot that stands for all nodes that had no room
 	headerSize  = 4096
 
 	unknownSite = 1
@@ -182,6 +183,7 @@ type Tree struct {
 	Nodes   []Node // by number, in the order of the first call; 0 and 1 are no nodes
 	Dropped uint64 // calls that were not counted or whose callees were attributed to their caller, for want of room
 	Lost    uint64 // calls in contexts that had no room in the table
+	Stopped bool   // by Stop
 	Full    uint64 // such contexts, less those that were called in one of them
 	States  uint64 // goroutine states in use
 	Arena   uint64 // bytes of the arena in use
@@ -199,13 +201,17 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 	// What was called first after this is left out, so that of what is there the
 	// callers are, too.
 	first, cells, n := l.firstCell(), min(le.Uint64(h[cellOff:]), l.MaxCells), le.Uint64(h[orderOff:])
+	stop := le.Uint64(h[stopOff:])
+	if stop > 0 {
+		cells = min(cells, stop)
+	}
 	if n <= overflowNode || cells < first || n > cells+overflowNode {
 		return nil, fmt.Errorf("the recorder's memory was overwritten by the program")
 	}
 	t := &Tree{
 		Nodes: make([]Node, n), Dropped: le.Uint64(h[droppedOff:]), Full: le.Uint64(h[fullOff:]), States: le.Uint64(h[statesOff:]),
-		Walked: le.Uint64(h[walkedOff:]),
-		Arena:  le.Uint64(h[nextOff:]) - l.Base - l.arenaOff(),
+		Walked: le.Uint64(h[walkedOff:]), Stopped: stop > 0,
+		Arena: le.Uint64(h[nextOff:]) - l.Base - l.arenaOff(),
 	}
 	r := reader{mem: mem, tree: t, cells: cells, text: uint32(text), first: first}
 	if err := r.read(l); err != nil {
