@@ -101,13 +101,17 @@ func (n *Node) identity() identity {
 	return id
 }
 
+// maxLines bounds the lines of a node: each is put in its place among the others. No
+// function has as many calls of another one that is not damaged, or made to take hours.
+const maxLines = 10_000
+
 // absorb adds the counts, lines and marks of another node of the same identity.
 func (n *Node) absorb(calls, total int64, marks trace.Marks, lines ...int) {
 	n.Calls += calls
 	n.Total += total
 	n.Marks |= marks
 	for _, line := range lines {
-		if i, found := slices.BinarySearch(n.Lines, line); !found && line != 0 {
+		if i, found := slices.BinarySearch(n.Lines, line); !found && line != 0 && len(n.Lines) < maxLines {
 			n.Lines = slices.Insert(n.Lines, i, line)
 		}
 	}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -89,25 +90,48 @@ func (t *Trace) checkRecursion() error {
 
 // checkCreators verifies that following creators and parents upwards ends.
 func (t *Trace) checkCreators() error {
-	const (
-		unseen = iota
-		onPath // from the node at hand
-		ends
-	)
-	state := make([]uint8, len(t.Nodes))
-	for i := range t.Nodes {
-		id := NodeID(i)
-		for ; id != NoNode && state[id] == unseen; id = t.above(id) {
-			state[id] = onPath
-		}
-		if id != NoNode && state[id] == onPath {
-			return fmt.Errorf("node %d: it is its own creator", id)
-		}
-		for id = NodeID(i); id != NoNode && state[id] != ends; id = t.above(id) {
-			state[id] = ends
-		}
+	_, err := t.levels()
+	return err
+}
+
+// maxLevels bounds how deep a trace in a file is, goroutines below the node that
+// started them: what looks at a tree goes down by recursion. A function stands on a
+// path once, so that a program would need as many functions.
+const maxLevels = 1 << 16
+
+// checkLevels verifies that t is not deeper than that.
+func (t *Trace) checkLevels() error {
+	if deep, err := t.levels(); err != nil || deep > maxLevels {
+		return cmp.Or(err, fmt.Errorf("it is %d levels deep, goroutines below what started them, and a file may have %d", deep, maxLevels))
 	}
 	return nil
+}
+
+// levels returns how many nodes the longest way up by parents and creators meets.
+func (t *Trace) levels() (most int, err error) {
+	const onPath = -1 // from the node at hand
+	level := make([]int32, len(t.Nodes))
+	var path []NodeID
+	for i := range t.Nodes {
+		path = path[:0]
+		id := NodeID(i)
+		for ; id != NoNode && level[id] == 0; id = t.above(id) {
+			level[id] = onPath
+			path = append(path, id)
+		}
+		deep := int32(0)
+		if id != NoNode {
+			if deep = level[id]; deep == onPath {
+				return 0, fmt.Errorf("node %d: it is its own creator", id)
+			}
+		}
+		for j := len(path) - 1; j >= 0; j-- {
+			deep++
+			level[path[j]] = deep
+		}
+		most = max(most, int(deep))
+	}
+	return most, nil
 }
 
 // above returns the parent of a node or, of a goroutine's root, its creator.

@@ -1,15 +1,12 @@
 package trace
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/google/pprof/profile"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // The file is a pprof profile (docs/trace-format.md): each node is a sample,
@@ -22,15 +19,6 @@ const prefix = "tracerag."
 // and marks that it does not know, so that facts can be added, and refuses a
 // file that says, in the comment tracerag.requires, that it must not.
 const FormatVersion = 1
-
-// maxFileSize bounds what a reader unpacks, so that a small file cannot fill
-// the memory: a tree of a million nodes takes some 100 MB.
-const maxFileSize = 2 << 30
-
-// maxFrames bounds the frames of all paths together, which a profile writes out
-// for every node: a chain of 23,000 functions has as many. In memory they take
-// 2 GiB.
-const maxFrames = 1 << 28
 
 // ErrForeign is returned for a valid pprof profile that was not written by
 // this package, such as a CPU profile. Package sample turns it into a trace.
@@ -56,220 +44,289 @@ var markNames = []struct {
 	name string
 }{{Approximate, "approximate"}, {Floor, "floor"}, {Recursive, "recursive"}, {Via, "via"}}
 
-// Write writes t as a gzip-compressed pprof profile. Equal traces give equal
-// bytes.
-func (t *Trace) Write(w io.Writer) error {
-	if err := t.Check(); err != nil {
-		return fmt.Errorf("trace not written: %w", err)
-	}
-	if err := t.checkSize(); err != nil {
-		return fmt.Errorf("trace not written: %w", err)
-	}
-	p, err := t.profile()
-	if err != nil {
-		return err
-	}
-	zw, err := gzip.NewWriterLevel(w, compression)
-	if err != nil {
-		return err
-	}
-	if err := p.WriteUncompressed(zw); err != nil {
-		return err
-	}
-	return zw.Close()
-}
+// Read reads a trace that Write wrote, within the default [Limit].
+func Read(r io.Reader) (*Trace, error) { return Limit{}.Read(r) }
 
-// compression is gzip's level. The usual 6 takes more than twice the time, for files
-// that are 2 % smaller.
-const compression = 3
-
-func (t *Trace) checkSize() error {
-	depths := make([]int64, len(t.Nodes))
-	frames := int64(0)
-	for i := range t.Nodes {
-		depths[i] = 1
-		if p := t.Nodes[i].Parent; p != NoNode {
-			depths[i] += depths[p]
-		}
-		frames += depths[i]
-	}
-	if frames > maxFrames {
-		return fmt.Errorf("the paths of its %d nodes have %d frames, a file has room for %d: record fewer packages (--include, --exclude)", len(t.Nodes), frames, maxFrames)
-	}
-	return nil
-}
+// ReadProfile reads any pprof profile within the default [Limit].
+func ReadProfile(r io.Reader) (*profile.Profile, error) { return Limit{}.ReadProfile(r) }
 
 // Read reads a trace that Write wrote. A profile of another tool gives
 // ErrForeign, anything else an error that says what is wrong with it.
-func Read(r io.Reader) (*Trace, error) {
-	p, err := ReadProfile(r)
+//
+// A file is read twice: its tables, which stand behind the samples that refer to
+// them, and then the samples, each of which becomes a node at once. So the paths,
+// most of a file, are never in memory.
+func (l Limit) Read(r io.Reader) (*Trace, error) {
+	s, err := l.scan(r)
 	if err != nil {
 		return nil, err
 	}
-	return FromProfile(p)
+	t, m, err := s.head()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.nodes(t); err != nil {
+		return nil, err
+	}
+	return complete(t, m)
 }
 
-// ReadProfile reads any pprof profile, compressed or not.
-func ReadProfile(r io.Reader) (*profile.Profile, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxFileSize+1))
+// Head is a trace without its nodes and what is said of them: all that a list of
+// traces says.
+type Head struct {
+	Trace *Trace // Nodes and Activations are nil
+	Nodes int
+	Calls int64
+}
+
+// ReadHead reads what stands beside the nodes of a trace. It takes no memory for the
+// nodes, but it counts them: what another tool has left out or merged is found.
+func (l Limit) ReadHead(r io.Reader) (*Head, error) {
+	s, err := l.scan(r)
 	if err != nil {
 		return nil, err
 	}
-	if len(data) == 0 {
-		return nil, errors.New("the file is empty")
+	t, m, err := s.head()
+	if err != nil {
+		return nil, err
 	}
-	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		if data, err = unzip(data); err != nil {
-			return nil, err
+	if err := t.checkLines(); err != nil {
+		return nil, fmt.Errorf("a damaged trace: %w", err)
+	}
+	return &Head{t, m.Total.Nodes, m.Total.Calls}, nil
+}
+
+// scanned is a file of which the tables were read.
+type scanned struct {
+	in     *input
+	b      *budget
+	tables *profile.Profile // without the samples
+	texts  []byte           // what the strings stand in
+	ends   []int            // where in texts each string ends
+	got    total
+}
+
+// scan reads the tables and counts the samples.
+func (l Limit) scan(r io.Reader) (*scanned, error) {
+	in, err := newInput(r, l)
+	if err != nil {
+		return nil, err
+	}
+	s := &scanned{in: in, b: l.budget(in.size)}
+	var tables []byte
+	err = s.each(func(f *fields, d field) error {
+		if d.number == profileSample && d.typ == protowire.BytesType {
+			data, err := f.bytes(d)
+			if err != nil {
+				return err
+			}
+			return s.count(data)
+		}
+		if d.typ == protowire.VarintType {
+			if d.number == profileComment {
+				if err := s.b.take(1, tableMemory/4); err != nil {
+					return err
+				}
+			}
+			tables = appendNumber(tables, d.number, d.value)
+			return nil
+		}
+		if d.typ != protowire.BytesType {
+			return nil
+		}
+		if d.number > profileComment {
+			return f.skip(d)
+		}
+		data, err := f.bytes(d)
+		if err != nil {
+			return err
+		}
+		if err := s.reckon(d.number, data); err != nil {
+			return err
+		}
+		if d.number == profileStrings {
+			s.texts = append(s.texts, data...)
+			s.ends = append(s.ends, len(s.texts))
+		}
+		tables = protowire.AppendBytes(protowire.AppendTag(tables, d.number, protowire.BytesType), data)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.tables, err = parse(tables)
+	return s, err
+}
+
+// each calls f for the fields of the file.
+func (s *scanned) each(f func(*fields, field) error) error {
+	r, err := s.in.open()
+	if err != nil {
+		return err
+	}
+	all := &fields{r: r, b: s.b}
+	for {
+		d, err := all.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = f(all, d)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	if len(data) > maxFileSize {
-		return nil, fmt.Errorf("larger than %d bytes", maxFileSize)
+}
+
+// reckon takes from the budget what an entry of a table costs.
+func (s *scanned) reckon(number protowire.Number, data []byte) error {
+	entry := int64(tableMemory)
+	switch number {
+	case profileStrings:
+		entry = 64 + stringMemory*int64(len(data))
+	case profileLocation:
+		if err := each(data, func(number protowire.Number, typ protowire.Type, _ uint64, _ []byte) error {
+			if number == 4 {
+				return s.b.take(1, lineMemory)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	case profileComment: // several, packed
+		entry = tableMemory / 4 * int64(len(data))
 	}
+	return s.b.take(1, entry)
+}
+
+// count adds a sample to the sums.
+func (s *scanned) count(sample []byte) error {
+	s.got.Nodes++
+	first := true
+	return each(sample, func(number protowire.Number, typ protowire.Type, v uint64, data []byte) error {
+		if number != sampleValue {
+			return nil
+		}
+		return numbers(typ, v, data, func(v uint64) error {
+			if first {
+				s.got.Calls += int64(v) // may overflow: then Check says so, or it is unequal
+			}
+			first = false
+			return nil
+		})
+	})
+}
+
+// parse reads a profile that is in memory, all of it or its tables.
+func parse(data []byte) (*profile.Profile, error) {
 	// ParseUncompressed alone: the legacy text formats that ParseData also
 	// tries would take almost any text file for an empty profile.
 	p, err := profile.ParseUncompressed(data)
 	if err != nil {
-		return nil, fmt.Errorf("not a pprof profile: %w", err)
+		return nil, fmt.Errorf("%w: %w", errNoProfile, err)
 	}
 	if err := p.CheckValid(); err != nil {
 		return nil, fmt.Errorf("a damaged pprof profile: %w", err)
 	}
 	if len(p.SampleType) == 0 {
-		return nil, errors.New("not a pprof profile: it has no sample types")
+		return nil, fmt.Errorf("%w: it has no sample types", errNoProfile)
 	}
 	return p, nil
 }
 
-func unzip(data []byte) ([]byte, error) {
-	zr, err := gzip.NewReader(bytes.NewReader(data))
-	if err == nil {
-		data, err = io.ReadAll(io.LimitReader(zr, maxFileSize+1))
+// text returns a string of the table.
+func (s *scanned) text(i uint64) (string, bool) {
+	if i >= uint64(len(s.ends)) {
+		return "", false
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, errors.New("the file is truncated: its compressed data end too early")
+	start := 0
+	if i > 0 {
+		start = s.ends[i-1]
 	}
+	return string(s.texts[start:s.ends[i]]), true
+}
+
+// head returns the trace without its nodes, and what the comments say.
+func (s *scanned) head() (*Trace, *meta, error) {
+	for _, c := range s.tables.Comments {
+		if err := s.b.take(1, commentMemory(c)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return head(s.tables, s.got)
+}
+
+// commentMemory bounds what the JSON of a comment becomes.
+func commentMemory(c string) int64 {
+	things := int64(1)
+	for i := range len(c) {
+		if c[i] == ',' || c[i] == '{' || c[i] == '[' {
+			things++
+		}
+	}
+	return 2*int64(len(c)) + elementMemory*things
+}
+
+// ReadProfile reads any pprof profile, compressed or not.
+func (l Limit) ReadProfile(r io.Reader) (*profile.Profile, error) {
+	in, err := newInput(r, l)
 	if err != nil {
-		return nil, fmt.Errorf("not a readable gzip file: %w", err)
-	}
-	return data, nil
-}
-
-// encoder builds the profile's tables. Ids are 1-based indexes into them.
-type encoder struct {
-	t     *Trace
-	p     *profile.Profile
-	funcs []*profile.Function
-	locs  map[string]*profile.Location
-
-	// room that is used again for every sample
-	key   []byte
-	path  []*profile.Location
-	lines []profile.Line
-}
-
-func (t *Trace) profile() (*profile.Profile, error) {
-	typ := typeCalls
-	if t.Sampled {
-		typ = typeSamples
-	}
-	p := &profile.Profile{
-		SampleType:        []*profile.ValueType{{Type: typ, Unit: unitCalls}},
-		DefaultSampleType: typ,
-		DurationNanos:     t.Duration.Nanoseconds(),
-	}
-	if !t.Start.IsZero() {
-		p.TimeNanos = t.Start.UnixNano()
-	}
-	var err error
-	if p.Comments, err = t.comments(); err != nil {
 		return nil, err
 	}
-	p.Mapping = []*profile.Mapping{{ID: 1, File: t.Program.Path, BuildID: t.Program.BuildID,
-		HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}}
-	e := &encoder{t: t, p: p, locs: map[string]*profile.Location{}}
-	for i, f := range t.Functions {
-		e.funcs = append(e.funcs, &profile.Function{ID: uint64(i + 1), Name: f.Name, SystemName: f.Name, Filename: f.File, StartLine: int64(f.StartLine)})
-	}
-	p.Function = e.funcs
-	for i := range t.Nodes {
-		e.sample(NodeID(i))
-	}
-	return p, nil
-}
-
-func (e *encoder) sample(id NodeID) {
-	n := &e.t.Nodes[id]
-	s := &profile.Sample{Value: []int64{n.Calls}}
-	// Leaf first. Frames that are inlined share the location of the function
-	// that they are inlined into, which is pprof's own way of saying so.
-	locs, lines := e.path[:0], e.lines[:0]
-	line := int64(e.t.Functions[n.Func].StartLine)
-	for cur := id; cur != NoNode; {
-		c := &e.t.Nodes[cur]
-		lines = append(lines, profile.Line{Function: e.funcs[c.Func], Line: line})
-		if !c.Marks.Has(Inlined) {
-			locs = append(locs, e.location(lines))
-			lines = lines[:0]
+	s := &scanned{in: in, b: l.budget(in.size)}
+	var all []byte
+	err = s.each(func(f *fields, d field) error {
+		switch {
+		case d.typ == protowire.VarintType:
+			if err := s.b.take(1, 32); err != nil {
+				return err
+			}
+			all = appendNumber(all, d.number, d.value)
+			return nil
+		case d.typ != protowire.BytesType:
+			return nil
 		}
-		line, cur = int64(c.CallLine), c.Parent
-	}
-	e.path, e.lines = locs, lines
-	s.Location = slices.Clone(locs)
-	if n.Parent != NoNode {
-		setNumber(s, labelParent, int64(n.Parent)+1)
-	} else {
-		setString(s, labelRoot, string(n.Root))
-		setNumber(s, labelLine, int64(n.CallLine))
-	}
-	for _, m := range markNames {
-		if n.Marks.Has(m.mark) {
-			addString(s, labelMark, m.name)
+		data, err := f.bytes(d)
+		if err != nil {
+			return err
 		}
-	}
-	if n.Root == RootGoroutine {
-		setString(s, labelGoFunc, n.Go.Func)
-		setString(s, labelGoFile, n.Go.File)
-		setNumber(s, labelGoLine, int64(n.Go.Line))
-		setNumber(s, labelCreator, int64(n.Go.Creator))
-	}
-	e.p.Sample = append(e.p.Sample, s)
-}
-
-// The format's encoding cannot tell an empty string or a zero from none.
-func setString(s *profile.Sample, key, v string) {
-	if v != "" {
-		addString(s, key, v)
-	}
-}
-
-// A map a sample is much of what a large trace takes: most need no strings.
-func addString(s *profile.Sample, key, v string) {
-	if s.Label == nil {
-		s.Label = map[string][]string{}
-	}
-	s.Label[key] = append(s.Label[key], v)
-}
-
-func setNumber(s *profile.Sample, key string, v int64) {
-	if v != 0 {
-		if s.NumLabel == nil {
-			s.NumLabel = map[string][]int64{}
+		if err := s.b.take(3, int64(len(data))+10); err != nil {
+			return err
 		}
-		s.NumLabel[key] = []int64{v}
+		if d.number == profileSample {
+			err = s.reckonSample(data)
+		} else {
+			err = s.reckon(d.number, data)
+		}
+		all = protowire.AppendBytes(protowire.AppendTag(all, d.number, protowire.BytesType), data)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return parse(all)
 }
 
-func (e *encoder) location(lines []profile.Line) *profile.Location {
-	e.key = e.key[:0]
-	for _, l := range lines {
-		e.key = binary.AppendVarint(binary.AppendUvarint(e.key, l.Function.ID), l.Line)
+// reckonSample takes from the budget what google/pprof's package makes of a sample.
+func (s *scanned) reckonSample(sample []byte) error {
+	cost := int64(profileSamples)
+	err := each(sample, func(number protowire.Number, typ protowire.Type, _ uint64, data []byte) error {
+		switch number {
+		case sampleLabel:
+			cost += profileLabels
+		default:
+			cost += profileFrames
+			for _, c := range data {
+				if c < 0x80 { // the last byte of a number
+					cost += profileFrames
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	loc, ok := e.locs[string(e.key)]
-	if !ok {
-		loc = &profile.Location{ID: uint64(len(e.p.Location) + 1), Mapping: e.p.Mapping[0], Line: slices.Clone(lines)}
-		e.p.Location = append(e.p.Location, loc)
-		e.locs[string(e.key)] = loc
-	}
-	return loc
+	return s.b.take(1, cost)
 }

@@ -251,7 +251,7 @@ func (a *app) store() (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(dir), nil
+	return a.openStore(dir)
 }
 
 // dirFlag is the --dir of this command line, for command lines shown to the user.

@@ -284,8 +284,8 @@ func (c *completer) traces() {
 		age := len(list) - 1 - i
 		about, name := e.Saved.Local().Format(time.DateTime), ""
 		if age < described {
-			if tr, _, err := c.a.load(s, e.Path); err == nil {
-				about, name = title(tr), tr.Name
+			if h, _, err := c.a.loadHead(s, e.Path); err == nil {
+				about, name = title(h.Trace), h.Trace.Name
 			}
 		}
 		switch age {

@@ -17,7 +17,6 @@ import (
 	"tracerag/eval/ask"
 	"tracerag/eval/results"
 	"tracerag/prompt"
-	"tracerag/trace/store"
 )
 
 const evalHelp = `
@@ -223,7 +222,10 @@ func (a *app) experiment(ctx context.Context, exps []*eval.Experiment, e *evalFl
 		return a.fail(err)
 	}
 	defer dir.Close()
-	s := store.Open(dir.Traces())
+	s, err := a.openStore(dir.Traces())
+	if err != nil {
+		return a.fail(err)
+	}
 	var trials []*trial
 	for _, x := range exps {
 		t := &trial{Experiment: x}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -60,17 +61,28 @@ func runImport(a *app, _ context.Context, c *command, args []string) int {
 
 // readAny reads a trace, or turns a profile into one.
 func (a *app) readAny(path, program string, o sample.Options) (*trace.Trace, error) {
+	limit, err := a.readLimit()
+	if err != nil {
+		return nil, err
+	}
+	collectWithin(limit.Memory)
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	p, err := trace.ReadProfile(file)
+	if tr, err := limit.Read(file); !errors.Is(err, trace.ErrForeign) {
+		return tr, err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	p, err := limit.ReadProfile(file)
 	if err != nil {
 		return nil, err
 	}
-	if tr, err := trace.FromProfile(p); !errors.Is(err, trace.ErrForeign) {
-		return tr, err
+	if info, err := file.Stat(); err == nil {
+		o.MaxNodes = limit.Nodes(info.Size())
 	}
 	at, build := "", ""
 	if len(p.Mapping) > 0 { // the first is the program, by pprof's convention

@@ -48,11 +48,18 @@ type summary struct {
 
 func (a *app) summarize(s *store.Store, e store.Entry) summary {
 	out := summary{ID: e.ID, Path: e.Path, Saved: e.Saved, Bytes: e.Size}
-	tr, _, err := a.load(s, e.Path)
+	h, _, err := a.loadHead(s, e.Path)
 	if err != nil {
 		out.Error = err.Error()
 		return out
 	}
+	a.describeHead(&out, s, e, h)
+	return out
+}
+
+// describeHead fills in what a trace says of itself.
+func (a *app) describeHead(out *summary, s *store.Store, e store.Entry, h *trace.Head) {
+	tr := h.Trace
 	out.Name, out.Test = tr.Name, tr.Test
 	out.Command, out.Dir, out.Recorder, out.Sampled = tr.Command, tr.Dir, tr.Recorder, tr.Sampled
 	out.Start, out.Seconds, out.Program, out.title = tr.Start, tr.Duration.Seconds(), &tr.Program, title(tr)
@@ -60,12 +67,11 @@ func (a *app) summarize(s *store.Store, e store.Entry) summary {
 		out.Exit = &tr.Exit
 	}
 	out.Include, out.Exclude, out.Baseline, out.Losses = tr.Include, tr.Exclude, tr.Baseline, tr.Losses
-	out.Calls, out.Functions, out.Nodes, out.Goroutines = tr.Calls(), len(tr.Functions), len(tr.Nodes), tr.Goroutines
+	out.Calls, out.Functions, out.Nodes, out.Goroutines = h.Calls, len(tr.Functions), h.Nodes, tr.Goroutines
 	out.Lined = len(tr.Lines)
 	if answers, err := s.Answers(e); err == nil {
 		out.Questions = len(answers)
 	}
-	return out
 }
 
 func runList(a *app, _ context.Context, c *command, args []string) int {

@@ -62,6 +62,19 @@ func (a *app) load(s *store.Store, name string) (*trace.Trace, store.Entry, erro
 	return tr.Masked(a.masker()), e, nil
 }
 
+// loadHead loads what a trace is without its nodes.
+func (a *app) loadHead(s *store.Store, name string) (*trace.Head, store.Entry, error) {
+	h, e, err := s.Head(name)
+	if err != nil || a.noRedact {
+		return h, e, err
+	}
+	if err := a.canMask(); err != nil {
+		return nil, e, err
+	}
+	h.Trace = h.Trace.Masked(a.masker())
+	return h, e, nil
+}
+
 // maskedAlone hides the secrets of a trace whose file is an output by itself: they
 // have the numbers that they have in another one like it.
 func (a *app) maskedAlone(tr *trace.Trace) (*trace.Trace, error) {

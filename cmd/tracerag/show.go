@@ -35,18 +35,19 @@ func runShow(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	tr, e, err := a.load(s, name)
+	h, e, err := a.loadHead(s, name)
 	if err != nil {
 		return a.fail(err)
 	}
-	sum := a.summarize(s, e)
+	sum := summary{ID: e.ID, Path: e.Path, Saved: e.Saved, Bytes: e.Size}
+	a.describeHead(&sum, s, e, h)
 	if *asJSON {
 		if err := a.printJSON(sum); err != nil {
 			return a.fail(err)
 		}
 		return exitOK
 	}
-	if err := describe(a.stdout, tr, &sum); err != nil {
+	if err := describe(a.stdout, h.Trace, &sum); err != nil {
 		return a.fail(err)
 	}
 	return exitOK

@@ -48,6 +48,9 @@ type Options struct {
 	// program that is not Go, every function.
 	Records func(pkg string) bool
 
+	// MaxNodes bounds the nodes of the trace; 0: nothing does.
+	MaxNodes int
+
 	// Program is what the profiled binary says of itself, when it is at hand.
 	// A profile tells its path and build id at best.
 	Program trace.Program
@@ -82,7 +85,7 @@ func Convert(p *profile.Profile, o Options) (*trace.Trace, error) {
 			t.Program.BuildID = p.Mapping[0].BuildID
 		}
 	}
-	c := newConversion(t, p, o.Records)
+	c := newConversion(t, p, o)
 	if err := c.samples(value); err != nil {
 		return nil, err
 	}

@@ -14,13 +14,14 @@ import (
 
 // conversion puts the samples of one profile into a trace.
 type conversion struct {
-	t       *trace.Trace
-	b       *trace.Builder
-	p       *profile.Profile
-	records func(pkg string) bool
-	goLang  bool
-	funcs   map[*profile.Function]function
-	entries map[string]bool // outermost functions of stacks that are too short to be cut
+	t        *trace.Trace
+	b        *trace.Builder
+	p        *profile.Profile
+	records  func(pkg string) bool
+	goLang   bool
+	funcs    map[*profile.Function]function
+	maxNodes int             // 0: any number
+	entries  map[string]bool // outermost functions of stacks that are too short to be cut
 
 	total   int64 // the sum of all samples
 	outside int64 // of those on whose stacks stands no recorded function
@@ -43,8 +44,8 @@ const (
 	hidden             // the compiler's or the runtime's part in a call: as if it were not there
 )
 
-func newConversion(t *trace.Trace, p *profile.Profile, records func(pkg string) bool) *conversion {
-	c := &conversion{t: t, b: trace.NewBuilder(t), p: p, goLang: isGo(p), records: records,
+func newConversion(t *trace.Trace, p *profile.Profile, o Options) *conversion {
+	c := &conversion{t: t, b: trace.NewBuilder(t), p: p, goLang: isGo(p), records: o.Records, maxNodes: o.MaxNodes,
 		funcs: map[*profile.Function]function{}, entries: map[string]bool{}}
 	for _, s := range p.Sample {
 		if n, outermost := depth(s); n < cutDepth {
@@ -115,8 +116,18 @@ func (c *conversion) chosen(name, pkg string) bool {
 
 // samples puts every sample into the tree.
 func (c *conversion) samples(value int) error {
+	frames := 0
 	for i, s := range c.p.Sample {
 		n := s.Value[value]
+		d, _ := depth(s)
+		switch frames += d; {
+		case d > maxStack:
+			return fmt.Errorf("sample %d: its stack has %d frames, at most %d are read", i+1, d, maxStack)
+		case frames > maxFrames:
+			return fmt.Errorf("sample %d: the stacks have more than %d frames so far, at most so many are read: `go tool pprof -proto -focus NAME FILE` makes a smaller profile", i+1, maxFrames)
+		case c.maxNodes > 0 && len(c.t.Nodes) > c.maxNodes:
+			return fmt.Errorf("sample %d: its calling contexts are more than %d, which take all the memory that the file may take (%s)", i+1, c.maxNodes, trace.LimitVariable)
+		}
 		switch {
 		case n == 0:
 			continue // such as memory that was in use once and is not now
@@ -215,6 +226,14 @@ func (c *conversion) rootKind(s *profile.Sample, n int64) trace.RootKind {
 // some inner frames besides. A stack as deep counts as whole when its outermost
 // function is that of a shorter stack too.
 const cutDepth = 64
+
+// maxStack bounds the frames of one stack, and maxFrames those of all: locations are
+// shared, so that a small file can have stacks of any length. Profilers cut stacks
+// off at some hundred frames.
+const (
+	maxStack  = 1 << 16
+	maxFrames = 1 << 26
+)
 
 // depth returns the number of a stack's frames and the function of the
 // outermost one, nil when it has none.

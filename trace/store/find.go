@@ -86,7 +86,7 @@ func (s *Store) Find(name string) (Entry, error) {
 // first.
 func (s *Store) findNamed(name string, list []Entry) (Entry, bool) {
 	for _, e := range slices.Backward(list) {
-		if t, err := readFile(e.Path); err == nil && t.Name == name {
+		if h, err := readFile(e.Path, s.Limit.ReadHead); err == nil && h.Trace.Name == name {
 			return e, true
 		}
 	}

@@ -54,7 +54,7 @@ func (s *Store) Siblings(e Entry, t *trace.Trace) iter.Seq2[Sibling, error] {
 			if entry.ID == e.ID {
 				continue
 			}
-			run, err := read(entry.Path)
+			run, err := s.read(entry.Path)
 			switch {
 			case err != nil:
 				if !yield(Sibling{Entry: entry}, err) {
@@ -70,7 +70,7 @@ func (s *Store) Siblings(e Entry, t *trace.Trace) iter.Seq2[Sibling, error] {
 			}
 		}
 		for _, entry := range rebuilt {
-			run, err := read(entry.Path)
+			run, err := s.read(entry.Path)
 			if (err != nil || fresh(run)) && !yield(Sibling{Entry: entry, Trace: run}, err) {
 				return
 			}

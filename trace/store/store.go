@@ -30,6 +30,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -73,6 +74,9 @@ func Locate(flagDir, envDir, cwd string) (string, error) {
 // Store is a directory of saved traces. Any number of processes may use one at
 // the same time.
 type Store struct {
+	// Limit bounds the memory that a trace of the store may take.
+	Limit trace.Limit
+
 	dir   string
 	outer *Store // the store that it lies in, or nil
 }
@@ -84,7 +88,7 @@ func Open(dir string) *Store { return &Store{dir: dir} }
 // Within returns the store in a directory of that name in this one's: for
 // traces that are kept and not listed, such as those of baselines.
 func (s *Store) Within(name string) *Store {
-	return &Store{dir: filepath.Join(s.dir, name), outer: s}
+	return &Store{Limit: s.Limit, dir: filepath.Join(s.dir, name), outer: s}
 }
 
 // Dir returns the store's directory.
@@ -235,35 +239,47 @@ func (s *Store) Load(name string) (*trace.Trace, Entry, error) {
 	if err != nil {
 		return nil, Entry{}, err
 	}
-	t, err := read(e.Path)
+	t, err := s.read(e.Path)
 	if err != nil {
 		return nil, Entry{}, err
 	}
 	return t, e, nil
 }
 
-// read reads a trace, and has an error name the file.
-func read(path string) (*trace.Trace, error) {
-	t, err := readFile(path)
+// Head finds a trace like Load, and reads of it what stands beside its nodes.
+func (s *Store) Head(name string) (*trace.Head, Entry, error) {
+	e, err := s.Find(name)
+	if err != nil {
+		return nil, Entry{}, err
+	}
+	h, err := readFile(e.Path, s.Limit.ReadHead)
+	if err != nil {
+		return nil, Entry{}, err
+	}
+	return h, e, nil
+}
+
+// read reads a trace.
+func (s *Store) read(path string) (*trace.Trace, error) { return readFile(path, s.Limit.Read) }
+
+// readFile reads a trace or its head, and has an error name the file.
+func readFile[T any](path string, read func(io.Reader) (T, error)) (t T, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return t, err
+	}
+	defer f.Close()
+	t, err = read(f)
 	var pathError *fs.PathError
 	switch {
 	case err == nil:
 		return t, nil
 	case errors.As(err, &pathError):
-		return nil, err
+		return t, err
 	case errors.Is(err, trace.ErrForeign):
-		return nil, fmt.Errorf("%s: %w: `tracerag import %s` makes a sampled trace of it", path, err, path)
+		return t, fmt.Errorf("%s: %w: `tracerag import %s` makes a sampled trace of it", path, err, path)
 	}
-	return nil, fmt.Errorf("%s: %w", path, err)
-}
-
-func readFile(path string) (*trace.Trace, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return trace.Read(f)
+	return t, fmt.Errorf("%s: %w", path, err)
 }
 
 // Remove deletes a trace of the store and the answers beside it. A trace file
