@@ -177,6 +177,9 @@ func doctorPlans() finding {
 	if dir == "" {
 		return finding{"plans", "note", "there is no place to keep them, so the probe prepares each run anew", "set HOME or XDG_CACHE_HOME"}
 	}
+	if err := probe.UsablePlans(dir); err != nil {
+		return finding{"plans", "note", "the probe prepares each run anew: " + err.Error(), "plans are kept in a directory that is yours and that only you can write: chmod 700 " + dir}
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return finding{"plans", "note", "the probe prepares each run anew: " + err.Error(), ""}

@@ -77,6 +77,7 @@ type File struct {
 	TextStart uint64 // link-time address of runtime.text
 	Funcs     []Func // sorted by Entry
 
+	info   os.FileInfo // of the file, when it was opened
 	tab    *table
 	pcs    []*pcTables        // decoded tables, by index in Funcs
 	frames map[uint64][]Frame // what Frames said before
@@ -154,7 +155,12 @@ func open(path string) (*File, error) {
 	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("is not a regular file: name an executable")
 	}
-	return newFile(path, r, st.Size())
+	f, err := newFile(path, r, st.Size())
+	if err != nil {
+		return nil, err
+	}
+	f.info = st
+	return f, nil
 }
 
 // newFile reads the program in the first size bytes of r.

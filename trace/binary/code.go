@@ -3,7 +3,6 @@ package binary
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 )
@@ -26,19 +25,12 @@ func (f *File) Code() (*Code, error) {
 }
 
 func (f *File) code() (*Code, error) {
-	r, err := os.Open(f.Path)
+	r, size, err := f.reopen(f.Path)
 	if err != nil {
-		if pe, ok := err.(*os.PathError); ok {
-			err = pe.Err // the caller adds the path
-		}
 		return nil, err
 	}
 	defer r.Close()
-	st, err := r.Stat()
-	if err != nil {
-		return nil, err
-	}
-	im, err := newImage(r, st.Size())
+	im, err := newImage(r, size)
 	if err != nil {
 		return nil, err
 	}

@@ -61,8 +61,12 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 	}
 	defer e.Close()
 	p := &prepared{runtime: runtime, entry: e.Entry, code: newCode(f)}
-	file := planFile(t, o)
-	if p.plan = loadPlan(file); p.plan != nil {
+	kept, err := openPlans(t, o)
+	if err != nil {
+		return nil, err
+	}
+	defer kept.close()
+	if p.plan = kept.load(f); p.plan != nil {
 		p.cached = true
 		return p, nil
 	}
@@ -84,7 +88,7 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 	if err != nil {
 		return nil, &Unsuitable{Why: "its code cannot be patched", Err: err}
 	}
-	savePlan(file, p.plan)
+	kept.save(p.plan)
 	return p, nil
 }
 
@@ -151,6 +155,14 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 		return nil, &Unsuitable{Why: "it cannot be started and held", Err: err}
 	}
 	r := &running{proc: proc}
+	// The file may have been replaced between our reading it and its start.
+	if same, err := t.Binary.IsAt(fmt.Sprintf("/proc/%d/exe", proc.Pid())); err == nil && !same {
+		proc.Abandon()
+		return nil, fmt.Errorf("%s: the file was replaced while it was being read; it has not run: start again", t.Path)
+	}
+	if err := r.matches(t, p); err != nil {
+		return r.other(t, p, o, err)
+	}
 	if !p.sealed && r.unseal(t, p) != nil {
 		p.sealed = true
 		proc.Abandon()
@@ -161,27 +173,78 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 		err = r.write(patches)
 	}
 	if err != nil {
-		proc.Abandon()
-		r.close()
-		if p.cached { // perhaps for a file that only says that it is the same
-			_ = os.Remove(planFile(t, o))
-			if p, err = prepare(t, o); err == nil && !p.cached {
-				return start(t, p, o)
-			}
-		}
-		return nil, &Unsuitable{Why: "it cannot be changed in memory", Err: err}
+		return r.other(t, p, o, err)
 	}
 	return r, nil
+}
+
+// other starts the target with another plan, where the one that did not do was an
+// earlier run's: its file may be damaged and not show it.
+func (r *running) other(t *target.Target, p *prepared, o Options, err error) (*running, error) {
+	r.proc.Abandon()
+	r.close()
+	if p.cached {
+		fresh, e := planAnew(t, o)
+		if e == nil {
+			return start(t, fresh, o)
+		}
+		err = e
+	}
+	return nil, &Unsuitable{Why: "it cannot be changed in memory", Err: err}
+}
+
+// planAnew forgets the plan that is kept and makes another one.
+func planAnew(t *target.Target, o Options) (*prepared, error) {
+	kept, err := openPlans(t, o)
+	if err != nil {
+		return nil, err
+	}
+	defer kept.close()
+	kept.remove()
+	return prepare(t, Options{NoInlined: o.NoInlined, NoLines: o.NoLines, Memory: o.Memory})
+}
+
+// matches compares all code that the plan moves or replaces with what the process,
+// which is held, has there. Nothing of it has been changed until then.
+func (r *running) matches(t *target.Target, p *prepared) error {
+	slide, err := r.slide(p)
+	if err != nil {
+		return err
+	}
+	lo, hi := ^uint64(0), uint64(0)
+	for at, code := range p.plan.Displaced(slide) {
+		lo, hi = min(lo, at), max(hi, at+uint64(len(code)))
+	}
+	if first, end := t.Binary.TextStart+slide, t.Binary.Funcs[len(t.Binary.Funcs)-1].End+slide; lo > hi {
+		return nil // nothing is changed
+	} else if lo < first || hi > end {
+		return fmt.Errorf("the plan has code at %#x to %#x, the program from %#x to %#x", lo, hi, first, end)
+	}
+	text := make([]byte, hi-lo)
+	if n, err := r.proc.ReadAt(text, int64(lo)); n < len(text) {
+		return fmt.Errorf("reading its code: %w", err)
+	}
+	for at, code := range p.plan.Displaced(slide) {
+		if !bytes.Equal(text[at-lo:][:len(code)], code) {
+			return fmt.Errorf("the code at %#x is not that of its file", at)
+		}
+	}
+	return nil
+}
+
+// slide is how far the program was loaded from its link-time addresses.
+func (r *running) slide(p *prepared) (uint64, error) {
+	entry, err := r.proc.Entry()
+	return entry - p.entry, err
 }
 
 // arm maps our memory into the target and returns what is to be changed in its
 // code.
 func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, error) {
-	entry, err := r.proc.Entry()
+	slide, err := r.slide(p)
 	if err != nil {
 		return nil, err
 	}
-	slide := entry - p.entry
 	r.text = t.Binary.TextStart + slide
 	if err := r.share(t, p.plan.Inner(), o); err != nil {
 		return nil, err

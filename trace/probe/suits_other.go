@@ -13,3 +13,6 @@ func Suits(t *target.Target, o Options) error {
 	_, err := Record(context.Background(), t, o)
 	return err
 }
+
+// UsablePlans reports why plans cannot be kept in a directory. Here none are made.
+func UsablePlans(dir string) error { return nil }

@@ -279,6 +279,9 @@ func (c *converter) begin(h *patch.Hook, p *place, calls int64) {
 	}
 	all := c.inlinedCalls(h.Func)
 	for _, k := range h.Begins {
+		if k >= len(all) {
+			continue // the plan's file is damaged
+		}
 		var path []int
 		for i := k; i >= 0; i = all[i].Parent {
 			path = append(path, i)
@@ -464,7 +467,11 @@ func (c *converter) missed() []trace.Loss {
 		if hooked[m.Func] && !ran[m.Func] {
 			continue
 		}
-		name := c.inlinedCalls(m.Func)[m.Call].Name
+		all := c.inlinedCalls(m.Func)
+		if m.Call >= len(all) {
+			continue // the plan's file is damaged
+		}
+		name := all[m.Call].Name
 		i, ok := at[name]
 		if !ok {
 			i = len(out)

@@ -22,7 +22,7 @@ import (
 
 // encoding changes whenever plans made before must not be used any more: with
 // their form, and with what the planner does.
-const encoding = "tracerag plan 5\n"
+const encoding = "tracerag plan 6\n"
 
 // Encode writes the plan so that Decode reads it.
 func (p *Plan) Encode() []byte {
@@ -194,7 +194,7 @@ func (d *planDecoder) plan() (*Plan, error) {
 		}
 		return reasons[v]
 	}
-	if n := d.count(5); n > 0 {
+	if n := d.count(hookBytes); n > 0 {
 		p.Hooks = make([]Hook, n)
 	}
 	for i := range p.Hooks {
@@ -217,7 +217,7 @@ func (d *planDecoder) plan() (*Plan, error) {
 	p.Calls = d.calls(p.Hooks)
 	p.Marks = d.marks()
 	d.fn = 0
-	if n := d.count(5); n > 0 {
+	if n := d.count(hookBytes + 1); n > 0 {
 		p.Waypoints = make([]Hook, n)
 	}
 	for i := range p.Waypoints {
@@ -249,6 +249,10 @@ func (d *planDecoder) number() uint64 {
 	d.in = d.in[n:]
 	return v
 }
+
+// hookBytes is the least that a hook takes: its kind, function, address, code with its
+// length, and the callee. What is decoded takes some 25 times as much memory.
+const hookBytes = 6
 
 // count reads the number of things that take at least size bytes each.
 func (d *planDecoder) count(size int) int {

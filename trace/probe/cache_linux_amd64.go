@@ -1,0 +1,285 @@
+package probe
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tracerag/trace/binary"
+	"tracerag/trace/probe/patch"
+	"tracerag/trace/target"
+)
+
+// planFiles is the number of plans that are kept, the latest used ones.
+const planFiles = 64
+
+// planMagic begins a file with a plan. The plan's key follows, so that a plan under
+// another's name is not used, and then the plan.
+const planMagic = "tracerag plan file 1\n"
+
+// planName is what the files of plans are called.
+var planName = regexp.MustCompile(`^([0-9a-f]{32}\.plan|new-[0-9]+)$`)
+
+// planKey is the SHA-256 of all that a plan depends on: the planner, the program's
+// code and tables, and what is to be recorded. A build ID is not enough. Whoever
+// builds may set it, and some build systems set the same for all programs.
+type planKey [sha256.Size]byte
+
+// newPlanKey returns the key of the target's plan by this planner. An error is about
+// the target's file.
+func newPlanKey(planner string, t *target.Target, o Options) (key planKey, err error) {
+	f := t.Binary
+	sum, err := f.Sum()
+	if err != nil {
+		return key, err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%x %s %s/%s\n", planner, sum, f.GoVersion, f.GOOS, f.GOARCH)
+	fmt.Fprintf(h, "inlined=%t lines=%t\n", !o.NoInlined, !o.NoLines)
+	// Packages of which every function was inlined are in no list. So what chooses
+	// packages is a part of the key, besides those that it chooses.
+	fmt.Fprintf(h, "%q %q\n", t.Include, t.Exclude)
+	if slices.ContainsFunc(slices.Concat(t.Include, t.Exclude), func(p string) bool { return strings.HasPrefix(p, ".") }) {
+		fmt.Fprintf(h, "%q\n", t.Dir)
+	}
+	for _, pkg := range recordedPackages(t) {
+		fmt.Fprintf(h, "%q\n", pkg)
+	}
+	h.Sum(key[:0])
+	return key, nil
+}
+
+// recordedPackages returns the packages of the target that are recorded, sorted.
+func recordedPackages(t *target.Target) (names []string) {
+	packages := map[string]bool{}
+	for i := range t.Binary.Funcs {
+		packages[t.Binary.Funcs[i].Package] = true
+	}
+	for pkg := range packages {
+		if t.Records(pkg) {
+			names = append(names, pkg)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// planner tells this build of ours from others, which may plan otherwise. It reads
+// the program that runs, which is not always the one that is at its path by now.
+var planner = sync.OnceValues(func() (string, error) {
+	const self = "/proc/self/exe"
+	info, err := os.Stat(self)
+	if err != nil {
+		return "", err
+	}
+	id := ""
+	if f, err := binary.Open(self); err == nil {
+		id = f.BuildID
+	}
+	return fmt.Sprintf("%q %d %d", id, info.Size(), info.ModTime().UnixNano()), nil
+})
+
+// plans is the directory in which plans are kept. Others may have put something into
+// it, or damaged what is there: it is used only if it is ours alone, and so is each
+// file.
+type plans struct {
+	dir *os.Root
+	key planKey
+}
+
+// openPlans opens the directory, which is made where there is none. It is nil if it
+// cannot be used: then each run plans anew. An error is about the target's file.
+func openPlans(t *target.Target, o Options) (*plans, error) {
+	if o.CacheDir == "" {
+		return nil, nil
+	}
+	us, err := planner()
+	if err != nil {
+		return nil, nil
+	}
+	dir, err := privateDir(o.CacheDir)
+	if err != nil {
+		return nil, nil
+	}
+	key, err := newPlanKey(us, t, o)
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return &plans{dir, key}, nil
+}
+
+// privateDir opens a directory that nobody else may write.
+func privateDir(path string) (*os.Root, error) {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, err
+	}
+	// As far as this directory itself links are followed: where plans are to be
+	// kept is the user's choice. Whose directory it is counts.
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := root.Stat(".")
+	if err == nil {
+		err = private(info)
+	}
+	if err != nil {
+		root.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return root, nil
+}
+
+// UsablePlans reports why plans cannot be kept in a directory: Options.CacheDir.
+func UsablePlans(dir string) error {
+	root, err := privateDir(dir)
+	if err == nil {
+		root.Close()
+	}
+	return err
+}
+
+// private reports why others may have written a file or directory.
+func private(info os.FileInfo) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return errors.New("its owner is not known")
+	}
+	switch {
+	case int(st.Uid) != os.Geteuid():
+		return fmt.Errorf("it is user %d's", st.Uid)
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("others may write it (%v)", info.Mode())
+	}
+	return nil
+}
+
+func (c *plans) close() {
+	if c != nil {
+		c.dir.Close()
+	}
+}
+
+func (c *plans) name() string { return hex.EncodeToString(c.key[:16]) + ".plan" }
+
+// mostPlan bounds the size of a plan for a program. Hugo's takes a sixth of its code.
+func mostPlan(f *binary.File) int64 {
+	return int64(1<<20 + f.Funcs[len(f.Funcs)-1].End - f.TextStart)
+}
+
+// load returns the plan that is kept, nil if there is none that can be used.
+func (c *plans) load(f *binary.File) *patch.Plan {
+	if c == nil {
+		return nil
+	}
+	// Not to follow a link, and not to wait for whoever writes to a pipe.
+	file, err := c.dir.OpenFile(c.name(), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() || private(info) != nil || info.Size() > mostPlan(f) {
+		return nil
+	}
+	data := make([]byte, info.Size()) // and no more, if it is growing
+	if _, err := io.ReadFull(file, data); err != nil {
+		return nil
+	}
+	rest, ok := bytes.CutPrefix(data, append([]byte(planMagic), c.key[:]...))
+	if !ok {
+		return nil
+	}
+	p, err := patch.Decode(rest)
+	if err != nil || p.Fits(f) != nil {
+		return nil // of another version of ours, or damaged: it is planned and written anew
+	}
+	now := time.Now()
+	_ = c.dir.Chtimes(c.name(), now, now) // it was used
+	return p
+}
+
+// save keeps a plan. It does not matter if it cannot: then the next run plans again.
+// Runs at the same time each write a file of their own and rename it into place when
+// it is whole.
+func (c *plans) save(p *patch.Plan) {
+	if c == nil {
+		return
+	}
+	name, f, err := c.create()
+	if err != nil {
+		return
+	}
+	_, err = f.Write(slices.Concat([]byte(planMagic), c.key[:], p.Encode()))
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = c.dir.Rename(name, c.name())
+	}
+	if err != nil {
+		_ = c.dir.Remove(name)
+		return
+	}
+	c.prune()
+}
+
+// create makes a new file.
+func (c *plans) create() (name string, f *os.File, err error) {
+	for i := range 100 {
+		name = fmt.Sprintf("new-%d%02d", os.Getpid(), i)
+		f, err = c.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+		if !errors.Is(err, os.ErrExist) {
+			break
+		}
+	}
+	return name, f, err
+}
+
+// remove forgets the plan.
+func (c *plans) remove() {
+	if c != nil {
+		_ = c.dir.Remove(c.name())
+	}
+}
+
+// prune removes the plans that were not used for the longest time. Other files are
+// none of our business.
+func (c *plans) prune() {
+	dir, err := c.dir.Open(".")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	files, err := dir.ReadDir(-1)
+	if err != nil || len(files) <= planFiles {
+		return
+	}
+	type aged struct {
+		name string
+		used time.Time
+	}
+	var all []aged
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && planName.MatchString(f.Name()) && !info.IsDir() {
+			all = append(all, aged{f.Name(), info.ModTime()})
+		}
+	}
+	slices.SortFunc(all, func(a, b aged) int { return b.used.Compare(a.used) })
+	for _, f := range all[min(planFiles, len(all)):] {
+		_ = c.dir.Remove(f.name)
+	}
+}
