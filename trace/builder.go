@@ -58,6 +58,12 @@ func NewBuilder(t *Trace) *Builder {
 		lineages: lineages{member: map[NodeID]NodeID{}, origins: map[rootKey]FuncID{}}}
 }
 
+// Grow makes room for about so many more nodes.
+func (b *Builder) Grow(n int) {
+	b.t.Nodes = slices.Grow(b.t.Nodes, n)
+	b.paths.nodes = slices.Grow(b.paths.nodes, n)
+}
+
 // Func returns the id of f, which it adds when it is new.
 func (b *Builder) Func(f Function) FuncID {
 	id, ok := b.funcs[f]

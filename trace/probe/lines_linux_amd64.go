@@ -84,6 +84,7 @@ func (m *marks) close() {
 	if m.mem != nil {
 		_ = unix.Munmap(m.mem)
 		m.file.Close()
+		m.mem = nil
 	}
 }
 

@@ -21,6 +21,7 @@ type Live struct {
 	r       *running
 	tr      *trace.Trace // without calls
 	restore func()       // takes the terminal back
+	once    bool         // nobody but Wait looks at the calls once the target has ended
 	// Of a target that was attached to, what is to be undone.
 	attached bool
 	patches  []patch.Patch
@@ -89,8 +90,12 @@ func (l *Live) whole(exit trace.Exit) (*trace.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
+	marks := l.r.marks.bytes()
+	if l.once {
+		l.r.close() // there may be gigabytes, and the trace takes as much
+	}
 	l.convert(tree, &tr)
-	l.lines(nil, &Snapshot{tree: tree, marks: l.r.marks.bytes()}, &tr)
+	l.lines(nil, &Snapshot{tree: tree, marks: marks}, &tr)
 	return &tr, nil
 }
 

@@ -32,6 +32,7 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 		return nil, err
 	}
 	defer l.Close()
+	l.once = true
 	return l.Wait(ctx)
 }
 
@@ -126,10 +127,12 @@ type running struct {
 func (r *running) close() {
 	if r.watch != nil {
 		r.watch()
+		r.watch = nil
 	}
 	if r.mem != nil {
 		_ = unix.Munmap(r.mem)
 		r.file.Close()
+		r.mem = nil
 	}
 	r.marks.close()
 }

@@ -73,6 +73,7 @@ func convert(t *target.Target, plan *patch.Plan, text code, tree *machine.Tree, 
 		attached: attached, ids: map[string]trace.FuncID{}, frames: map[uint64][]frame{}, inlined: map[int][]binary.InlinedCall{},
 		approximate: map[trace.NodeID]bool{}, goroutines: map[trace.NodeID]uint32{}, creators: map[uint32][]trace.NodeID{},
 	}
+	c.b.Grow(len(c.nodes))
 	for i := range c.nodes {
 		if n := &c.nodes[i]; n.Hook != 0 && i > 1 {
 			c.add(i, n)
