@@ -9,6 +9,7 @@ FUZZTIME    ?= 10s
 ROUNDS      ?= 5
 SOAK        ?= 100
 REAL        ?= all
+STD         ?=
 
 .PHONY: build install demo test check race vuln fuzz e2e soak bench eval microbench tables recorder clean
 
@@ -68,13 +69,18 @@ e2e:
 	TRACERAG_REAL=all $(GO) test -count=1 -timeout 30m -run 'TestCovered|TestCallers' -v ./bench
 	TRACERAG_REAL=all $(GO) test -count=1 -timeout 30m -v ./fixtures/experiments
 
-# Real programs, recorded $(SOAK) times each, must do what they do alone; and twice
-# as often must a program that counts its calls have them all in its trace.
+# Real programs, recorded $(SOAK) times each, must do what they do alone; twice as
+# often must a program that counts its calls have them all in its trace; and five times
+# as often random programs, with tables that are full, do what they do alone.
+# STD=1 adds the tests of Go's own packages, and programs built in every way that the
+# toolchain knows, with a table of what came of each: an hour. STD=small takes a few.
 # make soak SOAK=3 REAL=small takes half a minute. (Without a package's name go test
 # leaves the terminal to the test, which shows there how far it is.)
 soak:
 	cd bench && TRACERAG_REAL=$(REAL) TRACERAG_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -run TestSoak -v
 	cd bench && TRACERAG_SOAK=$$((2 * $(SOAK))) $(GO) test -count=1 -timeout 0 -run TestCounters
+	cd trace/probe && TRACERAG_SOAK=$$((5 * $(SOAK))) $(GO) test -count=1 -timeout 0 -run TestRandomFull
+	$(if $(STD),cd bench && TRACERAG_STD=$(STD) $(GO) test -count=1 -timeout 0 -run 'TestStd|TestMatrix' -v)
 
 # What calls and whole runs cost, in tables with the bars (see go doc ./bench).
 # The first run installs programs, which takes minutes; the others take about ten.

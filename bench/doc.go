@@ -31,5 +31,8 @@
 // itself (TestCounters), by the compiler's coverage counters (TestCovered), and
 // against a recording of more (TestCallers). TestSoak runs real programs again
 // and again and compares what they do with what they do alone; it runs when
-// TRACERAG_SOAK says how often, as in `make soak`.
+// TRACERAG_SOAK says how often, as in `make soak`. TestStd does the same with the
+// tests of Go's own packages, and TestMatrix with programs built in every way that the
+// toolchain knows, its experiments included; they run when TRACERAG_STD is set, as in
+// `make soak STD=1`.
 package bench
