@@ -45,6 +45,7 @@ var layers = map[string][]string{
 	"relevance":         {"calltree", "rank", "source", "trace", "trace/symbol"},
 	"llm/llmtest":       {},
 	"fixtures":          {},
+	"fixtures/random":   {"fixtures"},
 	"fixtures/real":     {"fixtures"},
 	"bench":             {},
 	"bench/eval":        {"rank", "prompt"},
@@ -79,8 +80,8 @@ var only = map[string][]string{
 	"go.yaml.in/yaml":                   {"eval"},
 	"github.com/modelcontextprotocol":   {"mcp"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
-	"testing":                           {"fixtures", "fixtures/real", "llm/llmtest", "trace/recordtest", "viewer/browsertest"},
-	"os/exec":                           {"trace/target", "trace/gocmd", "source", "bench/eval", "fixtures", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"testing":                           {"fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "viewer/browsertest"},
+	"os/exec":                           {"trace/target", "trace/gocmd", "source", "bench/eval", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {
