@@ -164,7 +164,7 @@ func (a *app) runWindows(ctx context.Context, s *store.Store, args []string, r *
 	tgt.NoInput = terminal(a.stdin)
 	live, err := probe.Start(ctx, tgt, r.probeOptions())
 	if err != nil {
-		a.fail(fmt.Errorf("windows need the probe, which does not take %s: %w", args[0], err))
+		a.fail(fmt.Errorf("windows need the probe, which can't handle %s: %w", args[0], err))
 		return exitRunCannot
 	}
 	defer live.Close()

@@ -67,7 +67,7 @@ func (a *app) recordOne(ctx context.Context, tgt *target.Target, r *runFlags) (*
 		if !errors.As(err, &unsuitable) || r.recorder.name == "probe" {
 			return tr, err
 		}
-		a.note("recording by breakpoints, which is slow and counts only the first calls: the probe does not take %s: %v", tgt.Args[0], unsuitable)
+		a.note("recording by breakpoints, which is slow and counts only the first calls: the probe can't handle %s: %v", tgt.Args[0], unsuitable)
 	}
 	bar := a.progress("setting breakpoints")
 	o := breakpoint.Options{

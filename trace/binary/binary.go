@@ -75,6 +75,7 @@ type File struct {
 	Cgo      bool // runtime/cgo is linked in: threads and callbacks of C are possible
 
 	TextStart uint64 // link-time address of runtime.text
+	TextEnd   uint64 // link-time address of runtime.etext
 	Funcs     []Func // sorted by Entry
 
 	info   os.FileInfo // of the file, when it was opened
@@ -189,7 +190,7 @@ func newFile(path string, r io.ReaderAt, size int64) (*File, error) {
 	if f.tab, err = readTable(im); err != nil {
 		return nil, err
 	}
-	f.TextStart = f.tab.text
+	f.TextStart, f.TextEnd = f.tab.text, f.tab.textEnd
 	f.readFuncs()
 	f.pcs = make([]*pcTables, len(f.Funcs))
 	return f, nil

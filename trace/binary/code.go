@@ -2,6 +2,7 @@ package binary
 
 import (
 	"cmp"
+	"debug/elf"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,6 +70,21 @@ func (c *Code) Data() []Stretch {
 type Stretch struct {
 	Addr  uint64 // link-time address of the first one
 	Bytes []byte
+}
+
+// Imports tells if the program takes one of these symbols from a shared library, as
+// programs with C code do.
+func (f *File) Imports(names ...string) bool {
+	if !f.Cgo || f.GOOS != "linux" {
+		return false
+	}
+	e, err := elf.Open(f.Path)
+	if err != nil {
+		return false
+	}
+	defer e.Close()
+	symbols, err := e.ImportedSymbols()
+	return err == nil && slices.ContainsFunc(symbols, func(s elf.ImportedSymbol) bool { return slices.Contains(names, s.Name) })
 }
 
 // CallPCs returns, for each of the calls that Inlined returns for fn, the pc that

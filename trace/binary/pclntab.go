@@ -40,7 +40,8 @@ type table struct {
 	values   []byte // pc-value tables
 	funcs    []byte // function entries, then the records
 
-	text uint64 // address to which function entries are relative
+	text    uint64 // address to which function entries are relative
+	textEnd uint64 // address of runtime.etext
 	// trees holds the inline trees; treesOff is how far its first byte is
 	// from the start of the funcdata, to which functions' offsets are
 	// relative.
@@ -62,6 +63,10 @@ func readTable(im *image) (*table, error) {
 	end := t.text + t.entryOff(t.nfunc)
 	if r := im.find(t.text); r == nil || !r.exec || end < t.text || end > r.addr+r.size {
 		return nil, fmt.Errorf("damaged executable: the functions' addresses (%#x to %#x) are not in a code section", t.text, end)
+	}
+	// The word behind the start of the text is its end, behind all code.
+	if t.textEnd = end; len(m.after) > 0 && m.after[0] > end && m.after[0]-end < 1<<32 {
+		t.textEnd = m.after[0]
 	}
 	if err := t.checkRecords(); err != nil {
 		return nil, err

@@ -82,6 +82,13 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 	if err := supported(t.Binary); err != nil {
 		return nil, err
 	}
+	own, err := t.OwnCode()
+	if err == nil {
+		err = own.Refused(t.Path)
+	}
+	if err != nil {
+		return nil, err
+	}
 	grp, err := launch(t)
 	if err != nil {
 		return nil, launchError(t, err)
@@ -90,6 +97,7 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 	pid := tgt.Pid()
 
 	r := newRecording(t, tgt, o)
+	r.quiet = own.Changes != ""
 	if err := r.arm(ctx); err != nil {
 		kill(pid)
 		_ = grp.Detach(true)
@@ -150,6 +158,7 @@ type recording struct {
 	b       *trace.Builder
 	points  map[uint64]*point // by link-time address
 	funcs   []*watched        // functions that have breakpoints
+	quiet   bool              // the program may change the beginnings of functions: nothing of ours may be there
 	main    uint64            // address of main.main's breakpoint
 	begun   bool              // main.main has begun
 	stops   int

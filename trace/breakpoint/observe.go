@@ -66,6 +66,17 @@ func Observe(ctx context.Context, t *target.Target, tr *trace.Trace, o ObserveOp
 	if err := supported(t.Binary); err != nil {
 		return nil, err
 	}
+	own, err := t.OwnCode()
+	if err == nil {
+		err = own.Refused(t.Path)
+	}
+	if err == nil && own.Changes != "" {
+		// Breakpoints where calls return would be in bytes that it may change or copy.
+		err = fmt.Errorf("%s: the program changes its own code (%s), so values cannot be observed", t.Path, own.Changes)
+	}
+	if err != nil {
+		return nil, err
+	}
 	grp, err := launch(t)
 	if err != nil {
 		return nil, launchError(t, err)

@@ -61,6 +61,10 @@ func (r *recording) plan() {
 		if !r.t.Records(fn.Package) || fn.Wrapper {
 			continue
 		}
+		if checksItself(fn.Package) {
+			r.tr.Losses = append(r.tr.Losses, trace.Loss{Kind: trace.LossNotHooked, Function: fn.Name, Detail: "cryptography that checks its own code (FIPS 140)"})
+			continue
+		}
 		if fn.Asm {
 			r.tr.Losses = append(r.tr.Losses, trace.Loss{Kind: trace.LossNotHooked, Function: fn.Name, Detail: "assembly"})
 			continue
@@ -68,6 +72,11 @@ func (r *recording) plan() {
 		addr := afterStackCheck(bin.GOARCH, code.read(fn), fn.Entry)
 		if fn.Name == "main.main" {
 			r.main = addr
+		} else if r.quiet {
+			if addr = behind(code.all(fn), fn.Entry, addr); addr == 0 {
+				r.tr.Losses = append(r.tr.Losses, trace.Loss{Kind: trace.LossNotHooked, Function: fn.Name, Detail: whyUntouched})
+				continue
+			}
 		}
 		p := at(addr, bin.StackDepth(addr))
 		p.begins = append(p.begins, activation{fn: watch(fn.Name, fn.StartLine, addr), frames: r.own(fn)})
@@ -110,9 +119,12 @@ func (r *recording) inlined() []inlinedPoint {
 			// generics, whose instantiations have our package's name.
 			continue
 		}
+		if checksItself(fn.Package) {
+			continue
+		}
 		calls := bin.Inlined(fn)
 		for _, c := range calls {
-			if !r.t.Records(c.Package) || len(c.Ranges) == 0 {
+			if !r.t.Records(c.Package) || len(c.Ranges) == 0 || r.quiet && c.Ranges[0][0] < fn.Entry+untouched {
 				continue
 			}
 			// The body's frames: the call itself, the inlined calls around

@@ -112,8 +112,12 @@ func (r *rawTraps) clear(addr uint64) error {
 	if !ok {
 		return nil
 	}
-	if err := r.write(addr, []byte{b}); err != nil {
-		return err
+	// What the program itself has written there since stays.
+	var now [1]byte
+	if _, err := r.tgt.Memory().ReadMemory(now[:], addr); err != nil || now[0] == int3 {
+		if err := r.write(addr, []byte{b}); err != nil {
+			return err
+		}
 	}
 	delete(r.orig, addr)
 	// A thread that delve was to step over it simply goes on.

@@ -44,13 +44,16 @@ func (r *running) shareMarks(n int, base uint64) error {
 //
 // The error is that a filter of system calls has killed the target for it.
 func (r *running) unseal(t *target.Target, p *prepared) error {
+	if p.protects {
+		return nil // what it protects could be this: marks would fault
+	}
 	if !slices.ContainsFunc(p.plan.Marks, func(m patch.Mark) bool { return m.Once }) {
 		return nil
 	}
 	// What may be written counts as data, and becomes resident in a program that
 	// locks its memory.
 	var limit unix.Rlimit
-	if err := unix.Prlimit(r.proc.Pid(), unix.RLIMIT_DATA, nil, &limit); err != nil || limit.Cur != unix.RLIM_INFINITY || locksMemory(t.Binary, t.Path) {
+	if err := unix.Prlimit(r.proc.Pid(), unix.RLIMIT_DATA, nil, &limit); err != nil || limit.Cur != unix.RLIM_INFINITY || locksMemory(t.Binary) {
 		return nil
 	}
 	entry, err := r.proc.Entry()

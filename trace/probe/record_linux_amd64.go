@@ -44,7 +44,8 @@ type prepared struct {
 	runtime machine.Runtime
 	entry   uint64 // of the program, link-time
 
-	sealed bool // the target was killed for making its code writable
+	protects bool // the target may change the protection of memory, perhaps that of its code
+	sealed   bool // the target was killed for making its code writable
 }
 
 func prepare(t *target.Target, o Options) (*prepared, error) {
@@ -56,12 +57,16 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	own, err := t.OwnCode()
+	if err != nil {
+		return nil, err
+	}
 	e, err := elf.Open(t.Path)
 	if err != nil {
 		return nil, err
 	}
 	defer e.Close()
-	p := &prepared{runtime: runtime, entry: e.Entry, code: newCode(f)}
+	p := &prepared{runtime: runtime, entry: e.Entry, code: newCode(f), protects: own.Protects != ""}
 	kept, err := openPlans(t, o)
 	if err != nil {
 		return nil, err
@@ -104,8 +109,20 @@ func suits(t *target.Target) error {
 			return &Unsuitable{Why: "it is built with " + s.Key + ", whose runtime keeps an account of all memory"}
 		}
 	}
-	_, err := runtimeLayout(f)
-	return err
+	if _, err := runtimeLayout(f); err != nil {
+		return err
+	}
+	own, err := t.OwnCode()
+	if err != nil {
+		return err
+	}
+	if err := own.Refused(t.Path); err != nil {
+		return err
+	}
+	if own.Changes != "" {
+		return &Unsuitable{Why: "the program changes its own code (" + own.Changes + ")"}
+	}
+	return nil
 }
 
 // running is a target whose calls are recorded.
@@ -266,10 +283,16 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 	if r.marks.mem == nil {
 		plan.Marks = nil
 	}
+	callEntry := base + uint64(code.Call)
+	if p.protects {
+		// Should it write over a function after all, then every call of that
+		// function must find what was written.
+		callEntry = 0
+	}
 	stubs, patches, err := plan.Emit(base+stubsAt, slide, patch.Entries{
 		Enter: base + uint64(code.Enter), Go: base + uint64(code.Enter), Leaf: base + uint64(code.Leaf), Block: base + uint64(code.Block), Bare: base + uint64(code.Bare),
 		Way:   base + uint64(code.Way),
-		Call:  base + uint64(code.Call),
+		Call:  callEntry,
 		Marks: r.marks.at.Start, Writable: r.writable,
 	})
 	if err != nil {
@@ -347,29 +370,20 @@ func (r *running) mostShared(t *target.Target) uint64 {
 		most = limit.Cur / 16
 	}
 	// What a program locks is resident, whether it is used or not.
-	if locksMemory(t.Binary, t.Path) {
+	if locksMemory(t.Binary) {
 		most = min(most, 128<<20)
 	}
 	return most
 }
 
 // locksMemory tells if a program has what it takes to lock all of its memory.
-func locksMemory(f *binary.File, path string) bool {
+func locksMemory(f *binary.File) bool {
 	if slices.ContainsFunc(f.Funcs, func(fn binary.Func) bool {
 		return fn.Name == "syscall.Mlockall" || fn.Name == "golang.org/x/sys/unix.Mlockall"
 	}) {
 		return true
 	}
-	if !f.Cgo {
-		return false
-	}
-	e, err := elf.Open(path)
-	if err != nil {
-		return false
-	}
-	defer e.Close()
-	symbols, err := e.ImportedSymbols()
-	return err == nil && slices.ContainsFunc(symbols, func(s elf.ImportedSymbol) bool { return s.Name == "mlockall" })
+	return f.Imports("mlockall")
 }
 
 // write writes the patches, each page once.

@@ -26,7 +26,8 @@ type Target struct {
 
 	Include, Exclude []string // package patterns as given
 	sel              *selection
-	program          string // its path for the trace
+	program          string   // its path for the trace
+	ownCode          *OwnCode // once it was asked for
 
 	// NoInput runs the program with empty standard input.
 	NoInput bool

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestOwnCode runs programs that change or check their own code. They do what they do alone,
+// and the user is told how they are recorded, and why, or what to do.
+func TestOwnCode(t *testing.T) {
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./patches", "./protects", "./checksums")
+	build.Dir = filepath.Join("..", "..", "trace", "breakpoint", "testdata", "owncode")
+	if msg, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, msg)
+	}
+	run := func(args ...string) (stdout, stderr string, code int) {
+		t.Helper()
+		cmd := exec.CommandContext(context.Background(), args[0], args[1:]...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		var exit *exec.ExitError
+		if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+	}
+	command := commandPath(t)
+
+	for _, args := range [][]string{{"./patches", "direct"}, {"./patches", "two"}, {"./protects", "sealed"}, {"./protects", "patch"}} {
+		plain, _, _ := run(args...)
+		stdout, stderr, code := run(append([]string{command, "run", "--"}, args...)...)
+		if code != 0 || stdout != plain {
+			t.Errorf("%q: exit code %d, stdout %q, want 0 and %q\n%s", args, code, stdout, plain, stderr)
+		}
+		const slow = "recording by breakpoints, which is slow and counts only the first calls: the probe can't handle ./patches: the program changes its own code ("
+		if got := strings.Contains(stderr, slow); got != (args[0] == "./patches") {
+			t.Errorf("%q: stderr is\n%s", args, stderr)
+		}
+	}
+
+	_, stderr, code := run(command, "run", "--recorder=probe", "--", "./patches", "direct")
+	if code != exitRunCannot || !strings.Contains(stderr, "the program changes its own code (") {
+		t.Errorf("--recorder=probe: exit code %d\n%s", code, stderr)
+	}
+	stdout, stderr, code := run(command, "run", "--values", "--", "./patches", "direct")
+	if code != 0 || stdout == "" || !strings.Contains(stderr, "so values cannot be observed") {
+		t.Errorf("--values: exit code %d\n%s", code, stderr)
+	}
+	for _, recorder := range []string{"auto", "probe", "breakpoint"} {
+		stdout, stderr, code := run(command, "run", "--recorder="+recorder, "--", "./checksums")
+		if code != exitRunCannot || stdout != "" || !strings.Contains(stderr, "the program checks its own code (main.") || !strings.Contains(stderr, "tracerag import") {
+			t.Errorf("--recorder=%s: exit code %d, stdout %q\n%s", recorder, code, stdout, stderr)
+		}
+	}
+}
