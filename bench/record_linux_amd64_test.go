@@ -145,7 +145,7 @@ type output struct {
 }
 
 // patience is how long anything here may take before it counts as hanging.
-const patience = 10 * time.Minute
+const patience = 30 * time.Minute
 
 // finish runs a command to its end.
 func finish(t testing.TB, cmd *exec.Cmd) output {

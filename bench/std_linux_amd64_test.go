@@ -34,8 +34,8 @@ func stdMode(t *testing.T) (small bool) {
 }
 
 // TestStd records the test binaries of Go's own packages: as anybody would, which leaves
-// out the standard library, the package alone, and with --include std. Every test must
-// end as it does alone.
+// out the standard library, the package alone, and with --include std, once more with
+// so little memory that it is full. Every test must end as it does alone.
 func TestStd(t *testing.T) {
 	packages := stdPackages
 	if stdMode(t) {
@@ -74,7 +74,7 @@ func TestStd(t *testing.T) {
 // nothing at all, which is refused.
 func (p tested) modes(t *testing.T) [][]string {
 	t.Helper()
-	modes := [][]string{{"--include", p.name}, {"--include", "std"}}
+	modes := [][]string{{"--include", p.name}, {"--include", "std"}, {"--include", "std", "--memory", "3MiB"}}
 	list := p
 	list.args = []string{"-test.list", "^$"}
 	if o, _, err := list.recorded(t, "--recorder=probe"); err != nil && strings.Contains(o.stderr, "is left to record") {
