@@ -204,6 +204,9 @@ func (a *app) attach(ctx context.Context, s *store.Store, pid int, r *runFlags) 
 		return err
 	}
 	defer live.Close()
+	if found := live.Found(); found != "" {
+		a.note("process %d: %s", pid, found)
+	}
 	w := &windows{a: a, s: s, live: live}
 	stop, err := a.listen(pid, w.obey)
 	if err != nil {

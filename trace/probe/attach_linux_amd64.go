@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"tracerag/trace"
 	"tracerag/trace/probe/inject"
 	"tracerag/trace/probe/patch"
@@ -37,9 +35,15 @@ func Attach(ctx context.Context, t *target.Target, pid int, o Options) (*Live, e
 	}
 	l := &Live{t: t, p: p, tr: t.NewTrace("probe"), restore: func() {}, r: &running{proc: proc}}
 	l.attached = true
+	if l.found, err = l.r.takeOver(t, p); err != nil {
+		return nil, fmt.Errorf("process %d %w", pid, errors.Join(err, proc.Detach()))
+	}
 	if err := l.changeAll(o); err != nil {
 		err = errors.Join(err, proc.Detach())
 		l.r.close()
+		if l.found != "" {
+			return nil, fmt.Errorf("process %d: %s; it is not recorded: %w", pid, l.found, err)
+		}
 		return nil, fmt.Errorf("process %d is as it was: %w", pid, err)
 	}
 	l.tr.Start = time.Now().UTC()
@@ -50,8 +54,54 @@ func Attach(ctx context.Context, t *target.Target, pid int, o Options) (*Live, e
 	return l, nil
 }
 
-// changeAll patches a process whose threads are stopped.
-func (l *Live) changeAll(o Options) error {
+// Found says what an earlier tracerag had left in a process that was attached to, and
+// what became of it; "" if there was nothing.
+func (l *Live) Found() string { return l.found }
+
+// changeAll patches a process whose threads are stopped. If it fails the process is as
+// it was.
+func (l *Live) changeAll(o Options) (err error) {
+	if err := l.r.matches(l.t, l.p); err != nil {
+		if !l.p.cached {
+			return err
+		}
+		if l.p, err = planAnew(l.t, o); err != nil {
+			return err
+		}
+		if err := l.r.matches(l.t, l.p); err != nil {
+			return err
+		}
+	}
+	if err := l.change(o); err != nil {
+		return errors.Join(err, l.undo())
+	}
+	return nil
+}
+
+// undo gives the process, which is held, back what change took.
+func (l *Live) undo() error {
+	if l.r.mem == nil {
+		return nil
+	}
+	if err := l.r.putBack(l.patches); err != nil {
+		return err
+	}
+	// What is mapped may be less than what was going to be.
+	o := l.r.owner
+	o.Memory = inject.Range{Start: l.r.layout.Base, End: l.r.layout.Base + l.r.layout.Size()}
+	o.Code, o.Marks = l.r.code, l.r.marks.at
+	return l.r.leave(&o, l.r.ours)
+}
+
+// ours reads a word of the memory that we share with the process.
+func (r *running) ours(addr uint64) uint64 {
+	if at := addr - r.layout.Base; at+8 <= uint64(len(r.mem)) {
+		return binary.LittleEndian.Uint64(r.mem[at:])
+	}
+	return 0
+}
+
+func (l *Live) change(o Options) error {
 	patches, err := l.r.arm(l.t, l.p, o)
 	if err != nil {
 		return err
@@ -127,7 +177,7 @@ func (r *running) scan(f func(addr, word uint64)) error {
 		return err
 	}
 	maps = slices.DeleteFunc(maps, func(m inject.Mapping) bool {
-		return len(m.Perms) < 2 || m.Perms[:2] != "rw" || strings.HasPrefix(m.Path, "/memfd:tracerag") || m.Start >= r.layout.Base && m.End <= r.layout.Base+r.layout.Size()
+		return len(m.Perms) < 2 || m.Perms[:2] != "rw" || strings.HasPrefix(m.Path, memoryName)
 	})
 	var total uint64
 	for _, m := range maps {
@@ -165,14 +215,7 @@ func (l *Live) Detach() (*trace.Trace, error) {
 		return nil, fmt.Errorf("process %d goes on, and goes on being counted: %w", pid, err)
 	}
 	l.r.proc = proc
-	back := make([]patch.Patch, len(l.patches))
-	for i, p := range l.patches {
-		back[i] = patch.Patch{Addr: p.Addr, Old: p.New, New: p.Old}
-	}
-	err = l.r.write(back)
-	if err == nil {
-		err = l.leave()
-	}
+	err = l.undo()
 	tree, readErr := l.read()
 	if err = errors.Join(err, readErr, proc.Detach()); err != nil {
 		return nil, fmt.Errorf("process %d: %w", pid, err)
@@ -196,44 +239,4 @@ func (l *Live) DetachOr(ctx context.Context) (*trace.Trace, error) {
 		return nil, fmt.Errorf("process %d: waiting for its end: %w", l.Pid(), err)
 	}
 	return l.whole(trace.Exit{Code: -1})
-}
-
-// leave clears what points to our memory in a process whose threads are stopped,
-// and unmaps it.
-func (l *Live) leave() error {
-	base, code := l.r.layout.Base, l.r.code
-	// Threads in the middle of a stub finish it; it leads back behind the patch.
-	if err := l.r.proc.MoveOut(code); err != nil {
-		return err
-	}
-	var words []uint64
-	busy := false
-	err := l.r.scan(func(addr, word uint64) {
-		if word >= code.Start && word < code.End {
-			busy = true // perhaps a signal's handler returns there
-		}
-		if l.r.layout.State(l.p.runtime, l.r.mem, addr, word) {
-			words = append(words, addr)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	for _, addr := range words {
-		if _, err := l.r.proc.WriteAt(make([]byte, 8), int64(addr)); err != nil {
-			return fmt.Errorf("clearing the recorder's word at %#x: %w", addr, err)
-		}
-	}
-	if busy {
-		return nil // then it stays mapped, which does no harm
-	}
-	for _, m := range []inject.Range{code, {Start: base, End: base + l.r.layout.Size()}, l.r.marks.at} {
-		if m.Start == m.End {
-			continue
-		}
-		if _, err := l.r.proc.Syscall(unix.SYS_MUNMAP, uintptr(m.Start), uintptr(m.End-m.Start)); err != nil {
-			return fmt.Errorf("unmapping the recorder's memory at %#x: %w", m.Start, err)
-		}
-	}
-	return nil
 }

@@ -25,6 +25,7 @@ type Live struct {
 	// Of a target that was attached to, what is to be undone.
 	attached bool
 	patches  []patch.Patch
+	found    string          // what a tracerag that is gone had left
 	busy     map[uint64]bool // run-time addresses of patches that could not be made
 
 	converting sync.Mutex // the binary's tables are for one goroutine at a time

@@ -134,6 +134,7 @@ type running struct {
 	file   *os.File
 	code   inject.Range // the recorder and the stubs
 	marks  marks
+	owner  owner  // what the shared memory says of us
 	watch  func() // ends guard
 
 	writable bool // the target may write its own code
@@ -276,10 +277,22 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 	stubsAt := (uint64(len(code.Bytes)) + 63) &^ 63
 	most := (stubsAt + uint64(len(p.plan.Hooks)+len(p.plan.Calls)+len(p.plan.Marks)+len(p.plan.Waypoints))*maxStub + 4095) &^ 4095
 	plan := *p.plan
+	if r.owner, err = ourselves(); err != nil {
+		return nil, err
+	}
+	r.owner.Memory = inject.Range{Start: r.layout.Base, End: r.layout.Base + r.layout.Size()}
+	r.owner.States = r.layout.States(p.runtime)
+	if r.writable {
+		r.owner.Writable = 1
+	}
 	base, err := r.reserve(most, len(plan.Marks))
 	if err != nil {
 		return nil, err
 	}
+	header := r.layout.Header()
+	copy(r.mem, header[:machine.OwnerOff])
+	copy(r.mem[machine.OwnerOff+machine.OwnerSize:], header[machine.OwnerOff+machine.OwnerSize:])
+	r.watch = r.guard()
 	if r.marks.mem == nil {
 		plan.Marks = nil
 	}
@@ -315,11 +328,17 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 }
 
 // reserve finds room for so many bytes of code, and maps memory for the marks behind
-// them; without that there are no marks.
+// them; without that there are no marks. What is mapped is noted first.
 func (r *running) reserve(code uint64, marks int) (base uint64, err error) {
+	note := func(marks uint64) {
+		r.owner.Code = inject.Range{Start: base, End: base + code}
+		r.owner.Marks = inject.Range{Start: base + code, End: base + code + marks}
+		r.note(r.owner)
+	}
 	if marks > 0 {
-		base, err = r.proc.Free(r.text, code+marksSize(marks), reach)
-		if err == nil {
+		size := marksSize(marks)
+		if base, err = r.proc.Free(r.text, code+size, reach); err == nil {
+			note(size)
 			err = r.shareMarks(marks, base+code)
 		}
 		if err == nil {
@@ -327,7 +346,10 @@ func (r *running) reserve(code uint64, marks int) (base uint64, err error) {
 		}
 		r.unmarked = true
 	}
-	return r.proc.Free(r.text, code, reach)
+	if base, err = r.proc.Free(r.text, code, reach); err == nil {
+		note(0)
+	}
+	return base, err
 }
 
 // share maps the shared memory, in a smaller size where a limit refuses it or
@@ -355,8 +377,6 @@ func (r *running) share(t *target.Target, inner []uint32, o Options) error {
 			return err
 		}
 	}
-	copy(r.mem, r.layout.Header())
-	r.watch = r.guard()
 	return nil
 }
 
@@ -384,41 +404,6 @@ func locksMemory(f *binary.File) bool {
 		return true
 	}
 	return f.Imports("mlockall")
-}
-
-// write writes the patches, each page once.
-func (r *running) write(patches []patch.Patch) error {
-	const page = 4096
-	// Pages that follow one another are one write; a gap of few is cheaper to
-	// write than to leave out.
-	for len(patches) > 0 {
-		from := patches[0].Addr &^ (page - 1)
-		to, n := from, 0
-		for n < len(patches) && patches[n].Addr < to+4*page {
-			to = (patches[n].Addr + uint64(len(patches[n].New)) + page - 1) &^ (page - 1)
-			n++
-		}
-		b := make([]byte, to-from)
-		if k, err := r.proc.ReadAt(b, int64(from)); k < len(b) {
-			last := patches[n-1].Addr + uint64(len(patches[n-1].New)) - from
-			if uint64(k) < last {
-				return fmt.Errorf("reading its code: %w", err)
-			}
-			b = b[:k]
-		}
-		for _, p := range patches[:n] {
-			at := b[p.Addr-from:]
-			if !bytes.Equal(at[:len(p.Old)], p.Old) {
-				return fmt.Errorf("the code at %#x is not that of its file", p.Addr)
-			}
-			copy(at, p.New)
-		}
-		if _, err := r.proc.WriteAt(b, int64(from)); err != nil {
-			return fmt.Errorf("writing its code: %w", err)
-		}
-		patches = patches[n:]
-	}
-	return nil
 }
 
 // memory is the shared memory as a file of which most was never written.

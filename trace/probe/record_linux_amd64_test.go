@@ -3,7 +3,9 @@ package probe
 import (
 	"context"
 	"flag"
+	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +21,14 @@ import (
 var update = flag.Bool("update", false, "write the golden trees")
 
 func TestMain(m *testing.M) {
+	if what := os.Getenv(killedVariable); what != "" {
+		os.Unsetenv(killedVariable)
+		if err := recordUntilKilled(what, os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	recordtest.Main(m, func(ctx context.Context, t *target.Target, j recordtest.Job) (*trace.Trace, error) {
 		o := Options{NoInlined: j.NoInlined, Memory: j.Memory, CacheDir: j.CacheDir}
 		if f := j.Full; f != nil {

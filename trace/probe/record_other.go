@@ -33,6 +33,7 @@ func Attach(context.Context, *target.Target, int, Options) (*Live, error) { retu
 
 // The methods of a Live that is not there.
 func (*Live) Pid() int                                       { return 0 }
+func (*Live) Found() string                                  { return "" }
 func (*Live) Close()                                         {}
 func (*Live) Wait(context.Context) (*trace.Trace, error)     { return nil, unsuitable() }
 func (*Live) DetachOr(context.Context) (*trace.Trace, error) { return nil, unsuitable() }

@@ -269,14 +269,29 @@ func (t *Tree) Since(earlier *Tree) *Tree {
 	return &out
 }
 
-// State reports whether the word at an address, a word that the process may
-// write, is the one of a g that leads to its state: mem is the shared memory, r
-// the runtime's layout.
-func (l Layout) State(r Runtime, mem []byte, addr, word uint64) bool {
+// OwnerOff is where in the header a recorder may keep what it likes: to its end.
+const OwnerOff = 2048
+
+// OwnerSize is how many bytes it has there.
+const OwnerSize = headerSize - OwnerOff
+
+// States tells how the states of goroutines are found, which lie in the arena. It
+// suffices to find those that a recorder has left which is not there any more.
+type States struct {
+	From, To uint64 // addresses between which a state may begin
+	Word     uint64 // offset in a g of the word that leads to its state
+	Back     uint64 // offset in a state of the address of its g
+}
+
+// States are those of a target whose runtime has this layout.
+func (l Layout) States(r Runtime) States {
 	const g, header = 64, 96 // in a goroutine's state
 	from := l.Base + l.arenaOff()
-	if word < from || word-from > l.Arena-header || word%16 != 0 {
-		return false
-	}
-	return le.Uint64(mem[word-l.Base+g:]) == addr-uint64(r.State)
+	return States{From: from, To: from + l.Arena - header, Word: uint64(r.State), Back: g}
+}
+
+// Leads reports whether the word at an address, a word that the process may write,
+// is the one of a g that leads to its state. Read reads a word of the process.
+func (s States) Leads(addr, word uint64, read func(addr uint64) uint64) bool {
+	return word >= s.From && word <= s.To && word%16 == 0 && read(word+s.Back) == addr-s.Word
 }
