@@ -116,22 +116,43 @@ func (r *Redactor) Value(name, text string) string {
 
 // named masks a value if its name and look say that it is secret.
 func (r *Redactor) named(name, text string) (masked string, ok bool) {
-	word := secretWord(words(name))
+	w := words(name)
+	word := secretWord(w)
+	certain, sure := strings.HasPrefix(word, "pass"), word != ""
+	if word == "" {
+		if word = passwordWord(w); word == "" { // pw, pwd
+			word = keyWord(w)
+		}
+	}
 	if word == "" || text == "" {
 		return "", false
 	}
-	certain := strings.HasPrefix(word, "pass")
 	if certain && text[0] == '[' && len(text) > len("[]") { // bytes
 		return r.whole(word, text), true
+	}
+	cut := ""
+	if strings.HasSuffix(text, `"...`) { // of a long one the beginning is shown
+		text, cut = strings.TrimSuffix(text, "..."), "..."
 	}
 	value, err := strconv.Unquote(text)
 	if err != nil || value == "" || text[0] == '\'' {
 		return "", false
 	}
-	if !certain && (len(value) < 12 || entropy(value) < 3 || strings.ContainsAny(value, " \t\n")) {
+	switch {
+	case certain:
+	case sure:
+		if len(value) < 12 || entropy(value) < 3 || strings.ContainsAny(value, " \t\n") {
+			return "", false
+		}
+	case word == "password":
+		ok = passwordLike(value)
+	default:
+		ok = randomLike(value)
+	}
+	if !certain && !sure && !ok {
 		return "", false
 	}
-	return `"` + r.whole(word, value) + `"`, true
+	return `"` + r.whole(word, value) + `"` + cut, true
 }
 
 // whole masks all of a value, and what is long enough of it from then on
@@ -151,41 +172,10 @@ func (r *Redactor) whole(kind, value string) string {
 // -ldflags' -X, a query's parameter.
 var assignment = regexp.MustCompile(`([A-Za-z0-9_./-]+)=("[^"]*"|'[^']*'|[^\s"'&;|]+)`)
 
-// Args masks a command line: what a flag or a variable is set to whose name says
-// that it is secret (--password=x, --api-key x, TOKEN=x), and what [Redactor.Text]
-// finds in the rest.
-func (r *Redactor) Args(argv []string) []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out := make([]string, len(argv))
-	for i, arg := range argv {
-		flag := strings.HasPrefix(arg, "-")
-		name, value, set := strings.Cut(arg, "=")
-		word := ""
-		if !strings.ContainsFunc(name, unicode.IsSpace) && (flag || set) {
-			w := words(name)
-			if word = secretWord(w); word == "" && len(w) > 0 && w[len(w)-1] == "pass" {
-				word = "password"
-			}
-		}
-		switch {
-		case i > 0 && out[i] != "": // the flag before has masked it
-		case word != "" && set:
-			out[i] = name + "=" + r.whole(word, value)
-		case word != "" && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-"):
-			out[i] = arg
-			out[i+1] = r.whole(word, argv[i+1])
-		default:
-			out[i] = r.text(r.assignments(arg))
-		}
-	}
-	return out
-}
-
 func (r *Redactor) assignments(text string) string {
 	return assignment.ReplaceAllStringFunc(text, func(s string) string {
 		name, value, _ := strings.Cut(s, "=")
-		word := secretWord(words(name))
+		word := assignedWord(name, value)
 		hide := func(value string) string { return r.whole(word, value) }
 		if word == "" { // the value may be of the same kind: -ldflags=-X=main.password=...
 			hide = r.assignments

@@ -6,13 +6,15 @@
 //   - Its form. The rules are those of gitleaks, a detector of secrets in source
 //     code (access tokens of some 200 services, private keys, and what is
 //     assigned to a name like "key" or "token" and random enough), taken from its
-//     library by package rules, and two of our own, for passwords in URLs and for
-//     Authorization headers.
+//     library by package rules, and our own, for tokens that it does not know,
+//     connection strings and headers. What a text spells otherwise, in escapes, bytes or
+//     base64, is read first.
 //   - It is known: the configured API key, and the values of environment
 //     variables whose names say that they are secret ([Environment]). Those are
 //     masked wherever they stand, also as JSON, URLs and base64 spell them.
-//   - The name that it goes by, in a command line (--password=x) or beside a
-//     value that was observed: [Redactor.Args], [Redactor.Value].
+//   - The name that it goes by, in a source beside a literal that looks like a secret,
+//     in a command line (--password=x) or beside a value that was observed:
+//     [Redactor.Args], [Redactor.Value].
 //
 // In its place stands [REDACTED:KIND:N], where KIND is the rule's name, or what
 // is known of the secret, and N counts the secrets of a kind in one output, in the
@@ -164,12 +166,12 @@ func (r *Redactor) find(text string, kept ranges) []hit {
 		if kept.overlap(s.from, s.to) {
 			continue
 		}
-		secret := text[s.from:s.to]
+		secret := cmp.Or(s.secret, text[s.from:s.to])
 		id, ok := r.ids[secret]
 		if !ok {
 			var forms []string
 			if len(secret) >= MinKnown {
-				forms = []string{secret}
+				forms = spellings(secret)
 			}
 			id = r.know(s.kind, secret, forms, s.generic || isWord(secret))
 		}

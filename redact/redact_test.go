@@ -126,6 +126,16 @@ func TestArgs(t *testing.T) {
 		{"docker|--env=DB_PASSWORD=hunter2", "docker|--env=DB_PASSWORD=[REDACTED:password:1]"},
 		{"app|--cmd=\"PASSWORD=hunter2 x\"", "app|--cmd=\"PASSWORD=[REDACTED:password:1] x\""},
 		{"app|" + aws + "|--id=" + aws, "app|[REDACTED:aws-access-token:1]|--id=[REDACTED:aws-access-token:1]"},
+		{"app|-u|ann|-p|hunter2", "app|-u|ann|-p|[REDACTED:password:1]"},
+		{"app|-p|Hunter2!", "app|-p|[REDACTED:password:1]"},
+		{"mysql|-uroot|-phunter2|shop", "mysql|-uroot|-p[REDACTED:password:1]|shop"},
+		{"docker|login|-u|ann|-p|hunter2|registry.internal", "docker|login|-u|ann|-p|[REDACTED:password:1]|registry.internal"},
+		{"sudo|sshpass|-p|correct horse|ssh|h", "sudo|sshpass|-p|[REDACTED:password:1]|ssh|h"},
+		{"curl|-u|ann:letmein|https://h/", "curl|-u|ann:[REDACTED:password:1]|https://h/"},
+		{"app|--user=ann:hunter2|--proxy-user|ann:letmein", "app|--user=ann:[REDACTED:password:1]|--proxy-user|ann:[REDACTED:password:2]"},
+		{"sh|-c|app --password 'hun ter2' -v; mysql -phunter2 x", "sh|-c|app --password '[REDACTED:password:1]' -v; mysql -p[REDACTED:password:2] x"},
+		{"app|--cookie|session=abc", "app|--cookie|session=[REDACTED:cookie:1]"},
+		{"app|--pw|hunter2|--pwd=/home/ann2", "app|--pw|[REDACTED:password:1]|--pwd=/home/ann2"},
 		{"app|--password=hunter2hunter2|echo hunter2hunter2", "app|--password=[REDACTED:password:1]|echo [REDACTED:password:1]"},
 	} {
 		if got := strings.Join(New().Args(strings.Split(tt.args, "|")), "|"); got != tt.want {
@@ -150,6 +160,10 @@ func TestValue(t *testing.T) {
 		{"key", `"7f3aQ9zLkW2xPv8s"`, `"7f3aQ9zLkW2xPv8s"`},
 		{"u", `&{Name: "Ann", Password: "x", Age: 61}`, `&{Name: "Ann", Password: "[REDACTED:password:1]", Age: 61}`},
 		{"m", `{"db_password": "a \"b\"", "x": "y"}`, `{"db_password": "[REDACTED:password:1]", "x": "y"}`},
+		{"pw", `"hunter2"`, `"[REDACTED:password:1]"`},
+		{"pwd", `"/home/ann2"`, `"/home/ann2"`},
+		{"pass", `"inline"`, `"inline"`},
+		{"password", `"` + strings.Repeat("word ", 9) + `"...`, `"[REDACTED:password:1]"...`},
 		{"id", `"` + aws + `"`, `"[REDACTED:aws-access-token:1]"`},
 	} {
 		if got := New().Value(tt.name, tt.text); got != tt.want {

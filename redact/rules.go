@@ -38,6 +38,7 @@ type ruleSet struct {
 	allow    []*allow // of all rules
 	keywords *keywords
 	of       [][]int // by keyword
+	names    []bool  // by keyword: a name with it may be that of a secret
 }
 
 // theRules are those of gitleaks and our own.
@@ -54,18 +55,26 @@ func newRuleSet(set rules.Set) *ruleSet {
 	s := &ruleSet{allow: allows(set.Allow)}
 	var words []string
 	index := map[string]int{}
+	add := func(k string) int {
+		n, ok := index[k]
+		if !ok {
+			n = len(words)
+			index[k] = n
+			words = append(words, k)
+			s.of = append(s.of, nil)
+			s.names = append(s.names, false)
+		}
+		return n
+	}
 	for i, r := range set.Rules {
 		s.rules = append(s.rules, &rule{Rule: r, allow: allows(r.Allow)})
 		for _, k := range r.Keywords {
-			n, ok := index[k]
-			if !ok {
-				n = len(words)
-				index[k] = n
-				words = append(words, k)
-				s.of = append(s.of, nil)
-			}
+			n := add(k)
 			s.of[n] = append(s.of[n], i)
 		}
+	}
+	for _, k := range nameWords {
+		s.names[add(k)] = true
 	}
 	s.keywords = newKeywords(words)
 	return s
@@ -79,37 +88,28 @@ func allows(lists []rules.Allow) []*allow {
 	return out
 }
 
-// ownRules find what gitleaks leaves to others, and what stands in arguments
-// and values more often than in sources.
-func ownRules() []rules.Rule {
-	return []rules.Rule{
-		{
-			ID:       "url-password",
-			Regex:    `(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@'"<>]{0,100}:([^\s/:@'"<>]{3,200})@[a-z0-9\[%]`,
-			Keywords: []string{"://"},
-			Allow:    []rules.Allow{{Regexes: []string{`(?i)^(?:pass|password|passwd|pwd|pw|secret|test|foo|bar|baz|x+|\*+|\.+)$`, `^[%${\[]`}}},
-		},
-		{
-			ID:       "authorization",
-			Regex:    `(?i)\b(?:bearer|basic)[ \t]+([a-z0-9._~+/-]{16,}={0,2})(?:[^a-z0-9._~+/=-]|\z)`,
-			Entropy:  3.5,
-			Keywords: []string{"bearer", "basic"},
-		},
-	}
-}
-
-// span is a secret in a text.
+// span is a secret in a text, or a part of one.
 type span struct {
 	from, to int
 	kind     string
-	generic  bool // a rule that knows the form of the secret goes first
+	generic  bool   // a rule that knows the form of the secret goes first
+	secret   string // if the text spells it otherwise
 }
 
 // find returns the secrets in a text, in order and apart from each other.
 func (s *ruleSet) find(text string) []span {
+	return disjoint(append(s.plain(text), s.spelled(text)...))
+}
+
+// plain returns the secrets that a text has as they are, in no order.
+func (s *ruleSet) plain(text string) []span {
 	var out []span
 	places := make([][]int, len(s.rules)) // of the keywords of each rule
+	var named []int                       // places of words for passwords and keys
 	s.keywords.find(text, func(word, at int) {
+		if s.names[word] {
+			named = append(named, at)
+		}
 		for _, r := range s.of[word] {
 			places[r] = append(places[r], at)
 		}
@@ -119,7 +119,7 @@ func (s *ruleSet) find(text string) []span {
 			out = s.rules[i].find(out, text, at, s.allow)
 		}
 	}
-	return disjoint(out)
+	return beside(out, text, named)
 }
 
 // disjoint drops those of overlapping spans that say less, and sorts the rest.
@@ -168,7 +168,7 @@ func (r *rule) find(out []span, text string, places []int, everywhere []*allow) 
 			if a == b || r.Entropy > 0 && entropy(secret) < r.Entropy-rounding || !r.plausible(text, from+a, from+b) || allowed(r.allow, secret, match) || allowed(everywhere, secret, match) {
 				continue
 			}
-			out = append(out, span{from + a, from + b, r.ID, strings.Contains(r.ID, "generic")})
+			out = append(out, span{from: from + a, to: from + b, kind: r.ID, generic: strings.Contains(r.ID, "generic")})
 		}
 	}
 	return out
@@ -185,6 +185,12 @@ func (r *rule) plausible(text string, from, to int) bool {
 	switch secret := text[from:to]; r.ID {
 	case "private-key":
 		return base64Line.MatchString(secret)
+	case "authorization-header":
+		return randomLike(secret) || userAndPassword(secret)
+	case "docker-auth":
+		return userAndPassword(secret)
+	case "dsn-password", "netrc-password":
+		return passwordLike(secret)
 	case "generic-api-key":
 		return from > 0 && strings.IndexByte("\"'`", text[from-1]) >= 0 || !name.MatchString(secret) || turns(secret) > len(secret)/4
 	}
@@ -272,13 +278,26 @@ func entropy(s string) float64 {
 	return e
 }
 
+// ends is how most of gitleaks' rules say where a token ends: where a value does in a
+// configuration. It also does where a parameter of a URL ends, an entry of a list
+// or an element of a page. Of the rule for what has no form of its own, code such as
+// key=value(x) would then be a secret.
+const (
+	ends     = `(?:[\x60'"\s;]|\\[nr]|$)`
+	moreEnds = `(?:[\x60'"\s;&<>,)}\]#|]|\\[nrtux"']|$)`
+)
+
 // unbounded: a match may hold any number of line breaks.
 const unbounded = -1
 
 // compile panics on no rule that package rules returned: it has parsed them.
 func (r *rule) compile() {
-	r.re = regexp.MustCompile(r.Regex)
-	tree, err := syntax.Parse(r.Regex, syntax.Perl)
+	expr := r.Regex
+	if r.ID != "generic-api-key" {
+		expr = strings.ReplaceAll(expr, ends, moreEnds)
+	}
+	r.re = regexp.MustCompile(expr)
+	tree, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
 		panic("redact: rule " + r.ID + ": " + err.Error())
 	}
@@ -292,31 +311,107 @@ func (r *rule) compile() {
 //	[\w.-]{0,50}?(?:key|token|...)...
 //
 // where what stands before the keyword is optional: it delays the search by an
-// order of magnitude, since every letter may begin it, and tells nothing. A rule
-// of another form has no such expression.
+// order of magnitude, since every letter may begin it, and tells nothing. Most others
+// begin with their keywords ("ghp_"), and some of those are short ("s."). A rule of
+// another form has no such expression.
 func (r *rule) split(tree *syntax.Regexp) *regexp.Regexp {
-	if tree.Op != syntax.OpConcat || len(tree.Sub) < 2 {
+	rest := r.afterOptional(tree)
+	if rest == "" && r.beginsWithKeywords(tree) {
+		rest = strings.TrimPrefix(tree.String(), `\b`)
+	}
+	if rest == "" {
 		return nil
 	}
-	first, rest := tree.Sub[0], tree.Sub[1:]
-	if first.Op != syntax.OpRepeat || first.Min != 0 || first.Sub[0].Op != syntax.OpCharClass {
-		return nil
-	}
-	// The keywords have to be where the rest begins, or matches would be lost.
-	begin, err := regexp.Compile(`\A(?:` + rest[0].String() + `)`)
-	if err != nil {
-		return nil
-	}
-	for _, k := range r.Keywords {
-		if !begin.MatchString(k) {
-			return nil
-		}
-	}
-	probe, err := regexp.Compile(`\A(?:` + (&syntax.Regexp{Op: syntax.OpConcat, Sub: rest}).String() + `)`)
+	probe, err := regexp.Compile(`\A(?:` + rest + `)`)
 	if err != nil {
 		return nil // it is slower without
 	}
 	return probe
+}
+
+// afterOptional returns what an expression has after what is optional, "" if it is not
+// of this form.
+func (r *rule) afterOptional(tree *syntax.Regexp) string {
+	if tree.Op != syntax.OpConcat || len(tree.Sub) < 2 {
+		return ""
+	}
+	first, rest := tree.Sub[0], tree.Sub[1:]
+	if first.Op != syntax.OpRepeat || first.Min != 0 || first.Sub[0].Op != syntax.OpCharClass {
+		return ""
+	}
+	// The keywords have to be where the rest begins, or matches would be lost.
+	begin, err := regexp.Compile(`\A(?:` + rest[0].String() + `)`)
+	if err != nil {
+		return ""
+	}
+	for _, k := range r.Keywords {
+		if !begin.MatchString(k) {
+			return ""
+		}
+	}
+	return (&syntax.Regexp{Op: syntax.OpConcat, Sub: rest}).String()
+}
+
+// beginsWithKeywords reports whether each match of an expression begins with a keyword.
+func (r *rule) beginsWithKeywords(tree *syntax.Regexp) bool {
+	prefixes, _ := beginnings(tree)
+	for _, p := range prefixes {
+		if !slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.HasPrefix(strings.ToLower(p), k) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// manyBeginnings are too many to be looked at.
+const manyBeginnings = 500
+
+// beginnings returns texts of which each match begins with one, and whether these are
+// all that matches.
+func beginnings(re *syntax.Regexp) (out []string, whole bool) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return []string{string(re.Rune)}, true
+	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return []string{""}, true
+	case syntax.OpCapture:
+		return beginnings(re.Sub[0])
+	case syntax.OpCharClass:
+		for i := 0; i+1 < len(re.Rune); i += 2 {
+			for c := re.Rune[i]; c <= re.Rune[i+1]; c++ {
+				if out = append(out, string(c)); len(out) > 8 {
+					return []string{""}, false
+				}
+			}
+		}
+		return out, true
+	case syntax.OpAlternate:
+		whole = true
+		for _, sub := range re.Sub {
+			of, all := beginnings(sub)
+			out, whole = append(out, of...), whole && all
+		}
+		return out, whole
+	case syntax.OpConcat:
+		out = []string{""}
+		for _, sub := range re.Sub {
+			of, all := beginnings(sub)
+			if len(out)*len(of) > manyBeginnings {
+				return out, false
+			}
+			var longer []string
+			for _, a := range out {
+				for _, b := range of {
+					longer = append(longer, a+b)
+				}
+			}
+			if out = longer; !all {
+				return out, false
+			}
+		}
+		return out, true
+	}
+	return []string{""}, false
 }
 
 // window returns the lines in which a match about a place may stand.

@@ -29,7 +29,7 @@ var named = []recipe{
 	beside("aws-secret-access-key", "awsSecretAccessKey", letters(mixed, 40)),
 	beside("aws-session-token", "awsSessionToken", letters(base64of, 300)),
 	beside("azure-account-key", "accountKey", letters(mixed, 86)),
-	beside("azure-openai-key", "azureOpenAIKey", letters(hex, 32)),
+	beside("azure-openai-key", "azureOpenaiKey", letters(hex, 32)),
 	beside("gcp-private-key-id", "privateKeyID", letters(hex, 40)),
 	beside("datadog-api-key", "datadogAPIKey", letters(hex, 32)),
 	beside("datadog-dd-api-key", "ddAPIKey", letters(hex, 32)),

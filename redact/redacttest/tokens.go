@@ -23,8 +23,8 @@ var tokens = []recipe{
 		s := r.in(word, 140)
 		return "AAAA" + r.of(word, 7) + ":APA91b" + s, []string{s}
 	}),
-	prefixed("alibaba-access-key-id", "LTAI", alnum, 20),
-	prefixed("tencent-secret-id", "AKID", mixed, 32),
+	plain("alibaba-access-key-id", "LTAI", alnum, 20),
+	plain("tencent-secret-id", "AKID", mixed, 32),
 	prefixed("yandex-api-key", "AQVN", word, 36),
 	plain("digitalocean-pat", "dop_v1_", hex, 64),
 	plain("digitalocean-oauth", "doo_v1_", hex, 64),
@@ -40,19 +40,19 @@ var tokens = []recipe{
 		s := r.in(base64of, 120)
 		return "fm2_" + s + "==", []string{s}
 	}),
-	prefixed("netlify-token", "nfp_", mixed, 36),
-	prefixed("render-key", "rnd_", mixed, 32),
-	prefixed("neon-key", "napi_", alnum, 64),
+	plain("netlify-token", "nfp_", mixed, 36),
+	plain("render-key", "rnd_", mixed, 32),
+	plain("neon-key", "napi_", alnum, 64),
 	form("tailscale-auth-key", tailscale("auth")),
 	form("tailscale-api-key", tailscale("api")),
 	form("tailscale-client-secret", tailscale("client")),
 
 	// Where code is kept and built.
-	prefixed("github-pat", "ghp_", mixed, 36),
-	prefixed("github-oauth", "gho_", mixed, 36),
-	prefixed("github-user-to-server", "ghu_", mixed, 36),
-	prefixed("github-app", "ghs_", mixed, 36),
-	prefixed("github-refresh", "ghr_", mixed, 36),
+	plain("github-pat", "ghp_", mixed, 36),
+	plain("github-oauth", "gho_", mixed, 36),
+	plain("github-user-to-server", "ghu_", mixed, 36),
+	plain("github-app", "ghs_", mixed, 36),
+	plain("github-refresh", "ghr_", mixed, 36),
 	form("github-fine-grained", func(r *random) (string, []string) {
 		a, b := r.of(mixed, 22), r.of(mixed, 59)
 		return "github_pat_" + a + "_" + b, []string{a, b}
@@ -71,11 +71,11 @@ var tokens = []recipe{
 	prefixed("pypi", "pypi-AgEIcHlwaS5vcmc", word, 70),
 	plain("rubygems", "rubygems_", hex, 48),
 	plain("nuget", "oy2", alnum, 43),
-	prefixed("crates", "cio", mixed, 32),
+	plain("crates", "cio", mixed, 32),
 	plain("clojars", "CLOJARS_", alnum, 60),
 	prefixed("dockerhub-pat", "dckr_pat_", word, 27),
 	prefixed("dockerhub-oat", "dckr_oat_", word, 32),
-	prefixed("jfrog", "AKCp", mixed, 69),
+	plain("jfrog", "AKCp", mixed, 69),
 	plain("buildkite", "bkua_", hex, 40),
 	form("circleci", func(r *random) (string, []string) {
 		s := r.of(hex, 40)
@@ -88,14 +88,14 @@ var tokens = []recipe{
 	}),
 	plain("sonar", "squ_", hex, 40),
 	plain("sourcegraph", "sgp_", hex, 40),
-	prefixed("doppler", "dp.pt.", mixed, 43),
+	plain("doppler", "dp.pt.", mixed, 43),
 	form("terraform-cloud", func(r *random) (string, []string) {
 		s := r.in(word, 66)
 		return r.of(mixed, 14) + ".atlasv1." + s, []string{s}
 	}),
 	prefixed("vault-service", "hvs.", word, 95),
 	prefixed("vault-batch", "hvb.", word, 150),
-	prefixed("vault-old", "s.", mixed, 24),
+	plain("vault-old", "s.", mixed, 24),
 	prefixed("onepassword-service", "ops_eyJ", base64of, 250),
 	form("openshift", func(r *random) (string, []string) { s := r.in(word, 43); return "sha256~" + s, []string{s} }),
 
@@ -127,17 +127,17 @@ var tokens = []recipe{
 	plain("openrouter", "sk-or-v1-", hex, 64),
 	plain("deepseek", "sk-", hex, 32),
 	plain("huggingface", "hf_", lower+upper, 34),
-	prefixed("xai", "xai-", mixed, 80),
-	prefixed("groq", "gsk_", mixed, 52),
-	prefixed("perplexity", "pplx-", mixed, 48),
-	prefixed("replicate", "r8_", mixed, 37),
+	plain("xai", "xai-", mixed, 80),
+	plain("groq", "gsk_", mixed, 52),
+	plain("perplexity", "pplx-", mixed, 48),
+	plain("replicate", "r8_", mixed, 37),
 	prefixed("nvidia", "nvapi-", word, 64),
 	form("langsmith", func(r *random) (string, []string) {
 		s := r.of(hex, 32)
 		return "lsv2_pt_" + s + "_" + r.of(hex, 10), []string{s}
 	}),
 	form("langfuse", func(r *random) (string, []string) { s := r.uuid(); return "sk-lf-" + s, []string{s} }),
-	prefixed("pinecone", "pcsk_", mixed, 60),
+	plain("pinecone", "pcsk_", mixed, 60),
 
 	// Talk, mail, money.
 	form("slack-bot", func(r *random) (string, []string) {
@@ -172,10 +172,10 @@ var tokens = []recipe{
 		s := r.in(word, 34)
 		return "7" + r.of(digits, 9) + ":A" + s, []string{s}
 	}),
-	prefixed("stripe-secret", "sk_live_", mixed, 99),
-	prefixed("stripe-test", "sk_test_", mixed, 24),
-	prefixed("stripe-restricted", "rk_live_", mixed, 99),
-	prefixed("stripe-webhook", "whsec_", mixed, 32),
+	plain("stripe-secret", "sk_live_", mixed, 99),
+	plain("stripe-test", "sk_test_", mixed, 24),
+	plain("stripe-restricted", "rk_live_", mixed, 99),
+	plain("stripe-webhook", "whsec_", mixed, 32),
 	prefixed("square-access", "EAAA", word, 60),
 	prefixed("square-secret", "sq0csp-", word, 43),
 	prefixed("square-oauth", "sq0atp-", word, 22),
@@ -183,7 +183,7 @@ var tokens = []recipe{
 		s := r.of(hex, 32)
 		return "access_token$production$" + r.of(alnum, 16) + "$" + s, []string{s}
 	}),
-	prefixed("razorpay", "rzp_live_", mixed, 14),
+	plain("razorpay", "rzp_live_", mixed, 14),
 	form("plaid-access", func(r *random) (string, []string) { s := r.uuid(); return "access-sandbox-" + s, []string{s} }),
 	plain("flutterwave", "FLWSECK_TEST-", hex, 32),
 	plain("shopify-access", "shpat_", hex, 32),
@@ -191,7 +191,7 @@ var tokens = []recipe{
 	plain("shopify-private", "shppa_", hex, 32),
 	plain("shopify-shared", "shpss_", hex, 32),
 	plain("shippo", "shippo_live_", hex, 40),
-	prefixed("easypost", "EZAK", mixed, 54),
+	plain("easypost", "EZAK", mixed, 54),
 	prefixed("duffel", "duffel_test_", word, 43),
 	plain("twilio-key", "SK", hex, 32),
 	form("sendgrid", func(r *random) (string, []string) {
@@ -248,12 +248,12 @@ var tokens = []recipe{
 		s := r.of(hex, 64)
 		return "pat" + r.of(mixed, 14) + "." + s, []string{s}
 	}),
-	prefixed("linear", "lin_api_", mixed, 40),
+	plain("linear", "lin_api_", mixed, 40),
 	form("notion", func(r *random) (string, []string) {
 		s := r.of(mixed, 35)
 		return "ntn_" + r.of(digits, 11) + s, []string{s}
 	}),
-	prefixed("notion-old", "secret_", mixed, 43),
+	plain("notion-old", "secret_", mixed, 43),
 	prefixed("figma", "figd_", word, 43),
 	prefixed("atlassian", "ATATT3xFfGF0", word, 180),
 	form("asana", func(r *random) (string, []string) {
@@ -265,7 +265,7 @@ var tokens = []recipe{
 	plain("prefect", "pnu_", alnum, 36),
 	plain("readme", "rdme_", alnum, 70),
 	prefixed("dropbox-short", "sl.u.", word, 130),
-	prefixed("facebook-page", "EAAM", mixed, 150),
+	plain("facebook-page", "EAAM", mixed, 150),
 	form("mapbox-secret", func(r *random) (string, []string) {
 		s := r.in(word, 22)
 		return "sk.eyJ1Ijoi" + r.of(mixed, 60) + "." + s, []string{s}
