@@ -25,6 +25,10 @@
 // stopped within a system call of its own goes on with that call: the kernel
 // decides by the registers, after we have restored them, whether to restart it.
 //
+// If we are killed during that, a process that we had started is killed as well. One
+// that was attached to goes on: its system calls are made from code behind which the
+// thread's own registers and signal mask are restored (see refuge).
+//
 // The stops on both sides of the call are those of PTRACE_SYSCALL. Single steps
 // and breakpoints would do as well, but the kernel reports these by a SIGTRAP
 // that it forces on the thread; where the program ignores or blocks SIGTRAP, it

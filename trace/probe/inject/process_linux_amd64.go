@@ -28,6 +28,7 @@ type Process struct {
 	threads []*thread   // all of them, by number
 	caller  *thread     // the one that makes system calls for us, nil until chosen
 	gate    gate
+	refuge  refuge
 	stop    bool // a SIGSTOP came while it was held
 
 	watch sync.Once  // begins to wait for its end
@@ -155,6 +156,9 @@ func (p *Process) Detach() error {
 		if p.stop {
 			// It stops as soon as it runs, as it would have done.
 			errs = append(errs, unix.Kill(p.pid, unix.SIGSTOP))
+		}
+		if err := p.refuge.close(p); err != nil {
+			errs = append(errs, err)
 		}
 		for _, t := range p.threads {
 			err := t.unmaskSignals()

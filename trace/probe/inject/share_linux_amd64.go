@@ -123,37 +123,53 @@ func (p *Process) mapShared(addr, size uint64, fd uintptr) error {
 	return nil
 }
 
-// createFile has the process create the file. Its name is written over the
-// thread's stack for the moment.
+// createFile has the process create the file.
 func (p *Process) createFile() (fd uintptr, err error) {
+	err = p.withText(append([]byte(memoryName), 0), func(text []byte, addr uintptr) error {
+		// Some systems insist that the file be declared as not executable; kernels
+		// before 6.3 do not know how.
+		fd, err = p.syscallOn(text, unix.SYS_MEMFD_CREATE, addr, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
+		if errno, ok := errors.AsType[refused](err); ok && errno.Errno == unix.EINVAL {
+			fd, err = p.syscallOn(text, unix.SYS_MEMFD_CREATE, addr, unix.MFD_CLOEXEC)
+		}
+		return err
+	})
+	return fd, err
+}
+
+// withText has a text at an address in the process while f makes system calls that read
+// it: in the refuge, if the process has one, by handing it to syscallOn, and else over
+// the thread's stack.
+func (p *Process) withText(text []byte, f func(text []byte, addr uintptr) error) (err error) {
 	t, err := p.callerThread()
 	if err != nil {
-		return 0, err
+		return err
+	}
+	if t.seized {
+		if err := p.findRefuge(); err != nil {
+			return err
+		}
+		if p.refuge.addr != 0 {
+			return f(text, uintptr(p.refuge.text()))
+		}
 	}
 	var regs unix.PtraceRegs
 	if err := unix.PtraceGetRegs(t.tid, &regs); err != nil {
-		return 0, err
+		return err
 	}
-	name := append([]byte(memoryName), 0)
-	own := make([]byte, len(name))
+	own := make([]byte, len(text))
 	if _, err := p.readAt(own, regs.Rsp); err != nil {
-		return 0, err
+		return err
 	}
-	if _, err := p.writeAt(name, regs.Rsp); err != nil {
-		return 0, err
+	if _, err := p.writeAt(text, regs.Rsp); err != nil {
+		return err
 	}
 	defer func() {
 		if _, e := p.writeAt(own, regs.Rsp); err == nil {
 			err = e
 		}
 	}()
-	// Some systems insist that the file be declared as not executable; kernels
-	// before 6.3 do not know how.
-	fd, err = p.syscall(unix.SYS_MEMFD_CREATE, uintptr(regs.Rsp), unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
-	if errno, ok := errors.AsType[refused](err); ok && errno.Errno == unix.EINVAL {
-		fd, err = p.syscall(unix.SYS_MEMFD_CREATE, uintptr(regs.Rsp), unix.MFD_CLOEXEC)
-	}
-	return fd, err
+	return f(nil, uintptr(regs.Rsp))
 }
 
 // takeFile opens a file here that the process has open.

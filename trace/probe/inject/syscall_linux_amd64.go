@@ -31,12 +31,26 @@ func (r refused) Unwrap() error { return r.Errno }
 
 // syscall is Syscall on the tracing thread. The call's own error is a refused.
 func (p *Process) syscall(nr uintptr, args ...uintptr) (uintptr, error) {
+	return p.syscallOn(nil, nr, args...)
+}
+
+// syscallOn is syscall with a text that the call is to read, in a process that was attached
+// to and has a refuge: it is at its text.
+func (p *Process) syscallOn(text []byte, nr uintptr, args ...uintptr) (uintptr, error) {
 	if len(args) > 6 {
 		return 0, fmt.Errorf("system call %d has %d arguments", nr, len(args))
 	}
 	t, err := p.callerThread()
 	if err != nil {
 		return 0, err
+	}
+	if t.seized {
+		if err := p.findRefuge(); err != nil {
+			return 0, err
+		}
+	}
+	if t.seized && p.refuge.addr != 0 {
+		return p.syscallFromRefuge(t, nr, text, args)
 	}
 	if err := p.findGate(); err != nil {
 		return 0, err
@@ -48,14 +62,7 @@ func (p *Process) syscall(nr uintptr, args ...uintptr) (uintptr, error) {
 	if err := unix.PtraceGetRegs(t.tid, &own); err != nil {
 		return 0, err
 	}
-	regs := own
-	regs.Rip, regs.Rax, regs.Orig_rax = p.gate.addr, uint64(nr), ^uint64(0)
-	for i, r := range []*uint64{&regs.Rdi, &regs.Rsi, &regs.Rdx, &regs.R10, &regs.R8, &regs.R9} {
-		*r = 0
-		if i < len(args) {
-			*r = uint64(args[i])
-		}
-	}
+	regs := calling(own, p.gate.addr, nr, args)
 	if err := p.gate.open(p); err != nil {
 		return 0, err
 	}
@@ -69,7 +76,59 @@ func (p *Process) syscall(nr uintptr, args ...uintptr) (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The kernel returns an error as a small negative number.
+	return result(&regs)
+}
+
+// syscallFromRefuge is syscall for a thread that is to go on as it was if we are killed.
+// At each moment it has either its own registers and mask, or stands in the refuge.
+func (p *Process) syscallFromRefuge(t *thread, nr uintptr, text []byte, args []uintptr) (uintptr, error) {
+	var own unix.PtraceRegs
+	if err := unix.PtraceGetRegs(t.tid, &own); err != nil {
+		return 0, err
+	}
+	mask, err := t.signalMask()
+	if err != nil {
+		return 0, err
+	}
+	if err := p.refuge.write(p, &own, mask, text); err != nil {
+		return 0, err
+	}
+	regs := calling(own, p.refuge.addr, nr, args)
+	if err := unix.PtraceSetRegs(t.tid, &regs); err != nil {
+		return 0, err
+	}
+	if err = t.maskSignals(); err == nil {
+		err = p.passGate(t, &regs)
+	}
+	if e := p.halt(t); err == nil {
+		err = e
+	}
+	if e := t.unmaskSignals(); err == nil {
+		err = e
+	}
+	if e := unix.PtraceSetRegs(t.tid, &own); err == nil {
+		err = e
+	}
+	if err != nil {
+		return 0, err
+	}
+	return result(&regs)
+}
+
+// calling are the registers for a system call by the instruction at an address.
+func calling(regs unix.PtraceRegs, at uint64, nr uintptr, args []uintptr) unix.PtraceRegs {
+	regs.Rip, regs.Rax, regs.Orig_rax = at, uint64(nr), ^uint64(0)
+	for i, r := range []*uint64{&regs.Rdi, &regs.Rsi, &regs.Rdx, &regs.R10, &regs.R8, &regs.R9} {
+		*r = 0
+		if i < len(args) {
+			*r = uint64(args[i])
+		}
+	}
+	return regs
+}
+
+// result is that of a system call. The kernel returns an error as a small negative number.
+func result(regs *unix.PtraceRegs) (uintptr, error) {
 	if errno := -regs.Rax; 0 < errno && errno < 4096 {
 		return 0, refused{unix.Errno(errno)}
 	}

@@ -49,7 +49,16 @@ func (p *Process) MoveOut(ranges ...Range) error {
 	})
 }
 
-func (p *Process) moveOut(t *thread, ranges []Range) error {
+func (p *Process) moveOut(t *thread, ranges []Range) (err error) {
+	if t.seized && !t.masked {
+		// If we are killed it goes on with the mask that it has then: so not for
+		// longer than it takes.
+		defer func() {
+			if e := t.unmaskSignals(); err == nil {
+				err = e
+			}
+		}()
+	}
 	for range mostSteps {
 		var regs unix.PtraceRegs
 		if err := unix.PtraceGetRegs(t.tid, &regs); err != nil {

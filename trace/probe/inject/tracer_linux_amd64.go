@@ -82,7 +82,8 @@ func (t *thread) maskSignals() error {
 	if t.masked {
 		return nil
 	}
-	if err := ptrace(unix.PTRACE_GETSIGMASK, t.tid, unsafe.Sizeof(t.mask), uintptr(unsafe.Pointer(&t.mask))); err != nil {
+	var err error
+	if t.mask, err = t.signalMask(); err != nil {
 		return err
 	}
 	if err := setMask(t.tid, t.mask|asynchronous); err != nil {
@@ -90,6 +91,15 @@ func (t *thread) maskSignals() error {
 	}
 	t.masked = true
 	return nil
+}
+
+// signalMask is the thread's own mask.
+func (t *thread) signalMask() (mask signalSet, err error) {
+	if t.masked {
+		return t.mask, nil
+	}
+	err = ptrace(unix.PTRACE_GETSIGMASK, t.tid, unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask)))
+	return mask, err
 }
 
 func (t *thread) unmaskSignals() error {
