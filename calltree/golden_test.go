@@ -146,7 +146,7 @@ func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 		case "ids":
 			view.IDs = true
 		case "color":
-			view.Color = true
+			view.Color = new(string)
 		default:
 			t.Fatalf("no such word: %s", arg)
 		}

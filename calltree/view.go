@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"tracerag/trace"
 	"tracerag/trace/symbol"
+	"tracerag/visible"
 )
 
 // View says how much of a tree is rendered, and how. The zero View is the
@@ -21,7 +21,9 @@ type View struct {
 	Positions bool // file and line of each function, and of go statements
 	IDs       bool // handles
 	Values    bool // arguments and results of calls that were observed
-	Color     bool // ANSI colours, in text
+	// Color is written before each ANSI colour of a text, so that a writer can tell
+	// these from what others have put into names; nil is no colours.
+	Color *string
 
 	// Fold, in text, leaves out the nodes for which it returns true, with all that
 	// is below them. Where they would stand a mark says how much is missing.
@@ -179,11 +181,7 @@ func ShortName(linker string) string {
 // printable escapes what could make a terminal do more than print: names come
 // out of the traced binary, or out of a file that somebody sent.
 func printable(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return s
-	}
-	q := strconv.Quote(s)
-	return q[1 : len(q)-1]
+	return visible.Line(s)
 }
 
 // cut is a run of nodes that are not shown.
@@ -262,10 +260,10 @@ const (
 
 // paint colours s if the view has colours.
 func (v *View) paint(c style, s string) string {
-	if !v.Color || c == plainText || s == "" {
+	if v.Color == nil || c == plainText || s == "" {
 		return s
 	}
-	return string(c) + s + "\x1b[0m"
+	return *v.Color + string(c) + s + *v.Color + "\x1b[0m"
 }
 
 // line writes one node: name, count, position, marks, values.

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"tracerag/calltree"
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/symbol"
+	"tracerag/visible"
 )
 
 // item is the text of one function, or of a function with all closures that
@@ -336,24 +336,12 @@ func (g *gaps) sentences() []string {
 	return s
 }
 
-// clean makes a text valid UTF-8: requests are JSON, which can carry no other.
-func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+// clean escapes what a reader of the prompt would not see, and what is no UTF-8:
+// requests are JSON, which can carry no other.
+func clean(s string) string { return visible.Text(s) }
 
 // oneLine makes a text fit into a heading or an attribute: control characters,
 // line breaks among them, are escaped.
 func oneLine(s string) string {
-	s = clean(s)
-	if strings.IndexFunc(s, unicode.IsControl) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsControl(r) {
-			q := strconv.QuoteRune(r)
-			b.WriteString(q[1 : len(q)-1])
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+	return visible.Line(s)
 }

@@ -21,6 +21,10 @@ import (
 func (r *Redactor) Args(argv []string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.args(argv)
+}
+
+func (r *Redactor) args(argv []string) []string {
 	out := make([]string, len(argv))
 	secrets := flagged(argv)
 	for i, arg := range argv {

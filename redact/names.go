@@ -102,6 +102,10 @@ var field = regexp.MustCompile(`("(?:[^"\\]|\\.)*"|[\pL_][\pL_0-9]*): ("(?:[^"\\
 func (r *Redactor) Value(name, text string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.value(name, text)
+}
+
+func (r *Redactor) value(name, text string) string {
 	if s, ok := r.named(name, text); ok {
 		return s
 	}

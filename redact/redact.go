@@ -67,6 +67,9 @@ type Redactor struct {
 	forms  []form         // what is masked wherever it stands, longer ones first
 	counts map[string]int // numbers given, by kind
 	found  []Finding
+
+	learning bool       // what is masked now is shown to nobody: see Learner
+	indexed  *formIndex // of forms, while it has all of them
 }
 
 // form is one spelling of a secret.
@@ -203,6 +206,9 @@ func (r *Redactor) know(kind, value string, forms []string, whole bool) (id int)
 // needed: those of secrets that stand nowhere would depend on the environment.
 func (r *Redactor) placeholder(id int) string {
 	f := &r.found[id]
+	if r.learning {
+		return "[REDACTED:" + f.Kind + ":0]"
+	}
 	if f.Number == 0 {
 		r.counts[f.Kind]++
 		f.Number = r.counts[f.Kind]

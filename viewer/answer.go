@@ -2,7 +2,7 @@ package viewer
 
 import (
 	"cmp"
-	"encoding/json"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -58,9 +58,10 @@ type event struct {
 
 // events sends what is written to it, each piece at once.
 type events struct {
-	w     *json.Encoder
-	flush func() error
-	said  strings.Builder
+	w      io.Writer
+	encode func(any) ([]byte, error)
+	flush  func() error
+	said   strings.Builder
 }
 
 func (e *events) Write(b []byte) (int, error) {
@@ -71,7 +72,13 @@ func (e *events) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (e *events) send(v event) error { return cmp.Or(e.w.Encode(v), e.flush()) }
+func (e *events) send(v event) error {
+	data, err := e.encode(v)
+	if err == nil {
+		_, err = e.w.Write(append(data, '\n'))
+	}
+	return cmp.Or(err, e.flush())
+}
 
 // citation is what an answer cites, and where the page has it.
 type citation struct {

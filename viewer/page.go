@@ -42,6 +42,10 @@ type Content struct {
 	// Prompt makes the prompt of a draft. It is called by one goroutine at a
 	// time.
 	Prompt func(Draft) (*prompt.Prompt, error)
+	// Clean is applied to all JSON that leaves, a page's data or an answer: it hides
+	// secrets, and escapes in the strings what a browser would not show. Nil leaves
+	// it as it is.
+	Clean func(json []byte) []byte
 	// Command is the command line that prints the same prompt, but for the
 	// draft's --variant, --budget and question.
 	Command string

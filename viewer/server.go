@@ -114,7 +114,7 @@ func (s *Server) overview(w http.ResponseWriter, _ *http.Request) {
 	if s.model != nil {
 		o.Model = s.model.Name()
 	}
-	writeJSON(w, &o)
+	s.writeJSON(w, &o)
 }
 
 func (s *Server) source(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +123,7 @@ func (s *Server) source(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no such function", http.StatusNotFound)
 		return
 	}
-	writeJSON(w, s.page.source(i))
+	s.writeJSON(w, s.page.source(i))
 }
 
 func (s *Server) values(w http.ResponseWriter, r *http.Request) {
@@ -133,7 +133,7 @@ func (s *Server) values(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no values were observed there", http.StatusNotFound)
 		return
 	}
-	writeJSON(w, v)
+	s.writeJSON(w, v)
 }
 
 func (s *Server) prompt(w http.ResponseWriter, r *http.Request) {
@@ -143,10 +143,10 @@ func (s *Server) prompt(w http.ResponseWriter, r *http.Request) {
 	}
 	pr, err := s.build(r.Context(), d)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		http.Error(w, s.page.clean(err.Error()), http.StatusUnprocessableEntity)
 		return
 	}
-	writeJSON(w, s.page.account(pr))
+	s.writeJSON(w, s.page.account(pr))
 }
 
 // build makes a prompt unless the browser has lost interest meanwhile, as it does
@@ -179,11 +179,11 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 		err = pr.CheckWindow()
 	}
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		http.Error(w, s.page.clean(err.Error()), http.StatusUnprocessableEntity)
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	out := &events{w: json.NewEncoder(w), flush: http.NewResponseController(w).Flush}
+	out := &events{w: w, encode: s.page.encode, flush: http.NewResponseController(w).Flush}
 	notes, err := s.model.Ask(r.Context(), d, pr, out)
 	end := event{Done: true, Notes: notes, Citations: s.page.cited(out.said.String(), pr.Text)}
 	if err != nil {
@@ -202,14 +202,19 @@ func readDraft(w http.ResponseWriter, r *http.Request) (d Draft, ok bool) {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&d); err != nil {
-		http.Error(w, "the draft cannot be read: "+err.Error(), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("the draft cannot be read: %+q", err), http.StatusBadRequest)
 		return d, false
 	}
 	return d, true
 }
 
-func writeJSON(w http.ResponseWriter, v any) {
+func (s *Server) writeJSON(w http.ResponseWriter, v any) {
+	data, err := s.page.encode(v)
+	if err != nil {
+		http.Error(w, s.page.clean(err.Error()), http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	// An error here is that of a connection that is gone.
-	_ = json.NewEncoder(w).Encode(v)
+	_, _ = w.Write(append(data, '\n'))
 }

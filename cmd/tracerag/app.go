@@ -20,23 +20,29 @@ import (
 // app is what every subcommand works with.
 type app struct {
 	stdin          io.Reader
-	stdout, stderr io.Writer
-	getenv         func(string) string
-	cwd            string
-	quiet          bool
-	dir            string // flag --dir
-	noPager        bool   // flag --no-pager
-	waiting        *waiting
-	noRedact       bool // flag --no-redact
-	redactor       *redact.Redactor
-	masked         string // what noteMasked has said
-	sections       []section
-	sectioned      int                  // flags that have their section
-	onFlags        func(*pflag.FlagSet) // takes a command's flags in place of its run; nil: it runs
+	stdout, stderr io.Writer // each an *output, as a rule: see setOutputs
+	// programOut and programErr are where the recorded program and the go command
+	// print, untouched.
+	programOut, programErr io.Writer
+	getenv                 func(string) string
+	cwd                    string
+	quiet                  bool
+	dir                    string // flag --dir
+	noPager                bool   // flag --no-pager
+	waiting                *waiting
+	noRedact               bool // flag --no-redact
+	canLeave               bool // the command has that flag
+	redactor               *redact.Redactor
+	learned                map[uint64]bool // hashes of the texts that redactor has seen
+	masked                 string          // what noteMasked has said
+	sections               []section
+	sectioned              int                  // flags that have their section
+	onFlags                func(*pflag.FlagSet) // takes a command's flags in place of its run; nil: it runs
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) (*app, error) {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	a := &app{stdin: stdin, getenv: os.Getenv}
+	a.setOutputs(stdout, stderr)
 	var err error
 	a.cwd, err = os.Getwd()
 	return a, err
@@ -264,8 +270,16 @@ func (a *app) dirFlag() string {
 
 // terminal reports whether w is one.
 func terminal(w any) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f := file(w)
+	return f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// colors is what stands before colours on standard output, nil if it takes none.
+func (a *app) colors() *string {
+	if !a.color() {
+		return nil
+	}
+	return &colorMark
 }
 
 // color reports whether standard output takes colours.

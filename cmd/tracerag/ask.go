@@ -199,7 +199,7 @@ func (a *app) conversation(s *store.Store, q *inquiry) (*store.Conversation, *pr
 	var all []string
 	for i := range conv.Messages {
 		m := &conv.Messages[i]
-		m.Content = a.mask(m.Content) // which may have been sent with --no-redact
+		m.Content = a.clean(a.mask(m.Content)) // which may have been sent with --no-redact
 		all = append(all, m.Content)
 	}
 	return conv, recount(p, strings.Join(all, "\n\n")), entry, nil
@@ -278,7 +278,7 @@ func answerNotes(answer llm.Answer, took time.Duration) []string {
 }
 
 func (a *app) saveAnswer(s *store.Store, about store.Entry, conv *store.Conversation, model string, answer llm.Answer) error {
-	conv.Model, conv.Answer, conv.Incomplete = model, answer.Text, answer.Incomplete
+	conv.Model, conv.Answer, conv.Incomplete = model, a.clean(answer.Text), answer.Incomplete // as it was shown
 	if u := answer.Usage; u != nil {
 		conv.Usage = store.Usage(*u)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,7 +138,8 @@ func (a *app) printDiff(views []*view, d *calltree.Diff, o *compareFlags, text f
 		}
 	}()
 	if o.json {
-		return d.WriteJSON(a.stdout)
+		w, end := a.printed(jsonOutput)
+		return cmp.Or(d.WriteJSON(w), end())
 	}
 	for i, v := range views {
 		fmt.Fprintf(a.stdout, "%c: %s  %s\n", 'a'+i, v.entry.ID, title(v.trace))
@@ -149,7 +151,7 @@ func (a *app) printDiff(views []*view, d *calltree.Diff, o *compareFlags, text f
 }
 
 func (a *app) diffView(views []*view, o *compareFlags) calltree.View {
-	return calltree.View{Counts: true, Positions: true, Color: a.color(), Depth: o.depth, MaxNodes: o.nodes, File: views[1].file}
+	return calltree.View{Counts: true, Positions: true, Color: a.colors(), Depth: o.depth, MaxNodes: o.nodes, File: views[1].file}
 }
 
 const otherPackages = "of the runs different packages were recorded (--include, --exclude): not all that one lacks was not called"

@@ -70,7 +70,7 @@ func (t *tester) run(ctx context.Context, n int) ([]eachRun, error) {
 		return nil, err
 	}
 	if len(tests) == 0 {
-		fmt.Fprint(t.a.stdout, "testing: warning: no tests to run\nPASS\n")
+		fmt.Fprint(t.a.programOut, "testing: warning: no tests to run\nPASS\n")
 		return nil, nil
 	}
 	if err := t.recordBaseline(ctx, tgt); err != nil {
@@ -102,7 +102,7 @@ func (t *tester) run(ctx context.Context, n int) ([]eachRun, error) {
 			break
 		}
 	}
-	fmt.Fprintln(t.a.stdout, last.line(slices.ContainsFunc(runs, func(r eachRun) bool { return r.Failed })))
+	fmt.Fprintln(t.a.programOut, last.line(slices.ContainsFunc(runs, func(r eachRun) bool { return r.Failed })))
 	t.summary(runs)
 	return runs, nil
 }
@@ -251,7 +251,7 @@ func (t *tester) tell(test gocmd.Test, r testRun, runs *[]eachRun, last *outcome
 	if end.text != "" {
 		*last = end
 	}
-	if _, err := t.a.stdout.Write(output); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+	if _, err := t.a.programOut.Write(output); err != nil && !errors.Is(err, io.ErrClosedPipe) {
 		return err
 	}
 	failed := r.trace.Exit.Failed()
@@ -365,7 +365,7 @@ func (a *app) watchEach(dir string) (shown *app, stop func()) {
 		}
 	}()
 	through := *a
-	through.stdout, through.stderr = lineBreaker{line, a.stdout}, lineBreaker{line, a.stderr}
+	through.programOut, through.programErr = lineBreaker{line, a.programOut}, lineBreaker{line, a.programErr}
 	return &through, func() {
 		close(end)
 		<-ended

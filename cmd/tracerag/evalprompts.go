@@ -35,6 +35,8 @@ func (a *app) makePrompts(t *trial, traces map[string]string, dir *results.Dir, 
 			ids = append(ids, traces[r])
 		}
 		var err error
+		e.tree.sources = withSources
+		a.learnQuestion(q.Question)
 		if q.views, err = a.open(s, ids, &e.tree); err != nil {
 			return fmt.Errorf("inquiry %s: %w", q.ID, err)
 		}

@@ -106,12 +106,23 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	}
 	write, err := a.exporter(s, operand, format, &t, calltree.View{Depth: *depth, MaxNodes: *nodes})
 	if err == nil {
-		err = a.writeTo(*out, write)
+		err = a.writeTo(*out, format.kind(), write)
 	}
 	if err != nil {
 		return a.fail(err)
 	}
 	return exitOK
+}
+
+// kind is what a format's text is.
+func (f *exportFormat) kind() outputKind {
+	switch {
+	case f.Binary:
+		return bytesOutput
+	case strings.HasSuffix(f.Ext, "json") || strings.HasSuffix(f.Ext, "jsonl"):
+		return jsonOutput
+	}
+	return textOutput
 }
 
 // exporter returns what writes a trace in a format.
@@ -141,13 +152,15 @@ func firstChanged(f *pflag.FlagSet) (name string) {
 }
 
 // writeTo writes to standard output or to a file, which is whole or as it was before.
-func (a *app) writeTo(name string, write func(io.Writer) error) error {
+// What it holds is of a kind.
+func (a *app) writeTo(name string, kind outputKind, write func(io.Writer) error) error {
 	buffered := func(to io.Writer) error {
-		w := bufio.NewWriter(to)
-		return cmp.Or(write(w), w.Flush())
+		o := newOutput(to, kind, a.knownSecrets)
+		w := bufio.NewWriter(o)
+		return cmp.Or(write(w), w.Flush(), o.flush())
 	}
 	if name == "-" {
-		return buffered(a.stdout)
+		return buffered(a.rawStdout())
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // a device or a pipe
 		file, err := os.OpenFile(name, os.O_WRONLY, 0)

@@ -56,6 +56,9 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	if err != nil {
 		return 0, err
 	}
+	if !a.noRedact {
+		a.learn(rec.trace, a.resolver(rec.trace, t.sourceDir), withoutSources)
+	}
 	if rec.trace, err = a.maskedAlone(rec.trace); err != nil { // also for the file: it is to be checked in
 		return 0, err
 	}
@@ -69,9 +72,7 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 		return 0, err
 	}
 	now := rec.trace
-	if !a.noRedact {
-		now = now.Masked(a.masker())
-	}
+	now = a.maskedTrace(now)
 	views := []*view{{trace: base, entry: entry}, {trace: now, entry: rec.entry}}
 	pruned, err := a.loadBaselines(s, views, t)
 	if err != nil {
@@ -158,13 +159,13 @@ func isFile(name string) bool {
 // what compare prints.
 func (a *app) recordGate(ctx context.Context, s *store.Store, command []string, r *runFlags) (*recording, error) {
 	apart := *a
-	apart.stdout = a.stderr
+	apart.stdout, apart.programOut = a.stderr, a.programErr
 	g, err := gocmd.Find(ctx, command, a.cwd)
 	if err != nil {
 		return nil, err
 	}
 	if g == nil {
-		r.output, _ = a.stderr.(*os.File)
+		r.output = file(a.stderr)
 		return apart.record(ctx, s, command, r)
 	}
 	flags := []string{"--quiet=" + fmt.Sprint(a.quiet), "--dir=" + s.Dir()}

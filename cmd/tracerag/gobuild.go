@@ -191,7 +191,7 @@ func (a *app) runGoCommand(ctx context.Context, args []string, dir string) (code
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = a.cwd
 	cmd.Env = os.Environ() // and no PWD of our making
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stdout, a.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.programOut, a.programErr
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
@@ -313,7 +313,7 @@ func (a *app) runInner(ctx context.Context, f *pflag.FlagSet, dir string, r *run
 			return exitRunFailed
 		}
 		defer log.Close()
-		a.stderr = log
+		a.stderr = newOutput(log, textOutput, a.knownSecrets)
 	}
 	rec, err := a.recordInner(ctx, f, args, &order, r, &report, path+".json")
 	report.Ended = true

@@ -33,13 +33,14 @@ var layers = map[string][]string{
 	"trace/sample":      {"trace", "trace/symbol"},
 	"trace/store":       {"trace"},
 	"trace/export":      {"trace", "trace/symbol"},
-	"calltree":          {"trace", "trace/symbol"},
+	"calltree":          {"trace", "trace/symbol", "visible"},
 	"source":            {},
 	"redact":            {"redact/rules", "trace/symbol"},
 	"redact/rules":      {},
 	"redact/redacttest": {},
 	"prompt/tokens":     {},
-	"prompt":            {"calltree", "source", "trace", "trace/symbol", "prompt/tokens"},
+	"prompt":            {"calltree", "source", "trace", "trace/symbol", "prompt/tokens", "visible"},
+	"visible":           {},
 	"llm":               {},
 	"rank":              {"trace/symbol"},
 	"relevance":         {"calltree", "rank", "source", "trace", "trace/symbol"},
@@ -64,7 +65,7 @@ var layers = map[string][]string{
 	"mcp": {"calltree", "prompt", "prompt/tokens", "relevance", "source", "trace"},
 
 	"cmd/tracerag": {"rank", "relevance", "trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export", "trace/symbol",
-		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "viewer", "eval", "eval/ask", "eval/report", "eval/results"},
+		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "viewer", "eval", "eval/ask", "eval/report", "eval/results", "visible"},
 }
 
 // only lists packages of others that a few of ours alone may import.

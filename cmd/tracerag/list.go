@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -122,14 +123,14 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 			name = " @prev"
 		}
 		if e.Error != "" {
-			fmt.Fprintf(w, "%s%s\t%s\t\t\t\tcannot be read: %s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), e.Error)
+			fmt.Fprintf(w, "%s%s\t%s\t\t\t\tcannot be read: %s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), oneLine(e.Error))
 			continue
 		}
 		exit := ""
 		switch {
 		case e.Exit == nil:
 		case e.Exit.Signal != "":
-			exit = e.Exit.Signal
+			exit = oneLine(e.Exit.Signal)
 		default:
 			exit = fmt.Sprint(e.Exit.Code)
 		}
@@ -142,8 +143,9 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 }
 
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
+	w, end := a.printed(jsonOutput)
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ")
-	return enc.Encode(v)
+	return cmp.Or(enc.Encode(v), end())
 }

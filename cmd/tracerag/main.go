@@ -27,5 +27,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return a.fail(err)
 	}
+	defer a.flush()
 	return a.dispatch(ctx, args)
 }

@@ -63,7 +63,7 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := mcp.Serve(ctx, o, io.NopCloser(a.stdin), nopCloser{a.stdout}); err != nil {
+	if err := mcp.Serve(ctx, o, io.NopCloser(a.stdin), nopCloser{newOutput(a.rawStdout(), messageOutput, b.app.knownSecrets)}); err != nil {
 		return a.fail(err)
 	}
 	return exitOK
@@ -78,7 +78,7 @@ func (nopCloser) Close() error { return nil }
 func (a *app) forAgent() *app {
 	out := *a
 	out.noRedact = false
-	out.redactor = a.newMasker()
+	out.redactor, out.learned = a.newMasker(), nil
 	return &out
 }
 
@@ -200,6 +200,7 @@ func (b *mcpBackend) open(whole bool, paths []string) (*mcp.View, error) {
 	var said bytes.Buffer // what the command line would say on standard error
 	a.stderr, a.quiet = &said, false
 	t := b.tree
+	t.sources = withSources
 	if whole {
 		t.baseline = "none"
 	}

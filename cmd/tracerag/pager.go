@@ -36,12 +36,22 @@ var errPagerLeft = errors.New("the pager was left")
 
 // paginate leads standard output through a pager, where there is a terminal to read at.
 func (a *app) paginate() {
-	if _, ok := a.stdout.(*pager); ok || a.noPager || !terminal(a.stdout) || a.getenv("TERM") == "dumb" {
+	o, ok := a.stdout.(*output)
+	if !ok || a.pager() != nil || a.noPager || !terminal(o) || a.getenv("TERM") == "dumb" {
 		return
 	}
 	if command := a.pagerCommand(); command != "" && command != "cat" {
-		a.stdout = &pager{command: command, out: a.stdout}
+		o.to = &pager{command: command, out: o.to}
 	}
+}
+
+// pager is the pager that standard output is led through, nil for none.
+func (a *app) pager() *pager {
+	if o, ok := a.stdout.(*output); ok {
+		p, _ := o.to.(*pager)
+		return p
+	}
+	return nil
 }
 
 // pagerCommand is a command line for the shell, "" for none.
@@ -101,11 +111,13 @@ func (p *pager) start() (err error) {
 
 // closePager waits until the reader has left the pager.
 func (a *app) closePager() {
-	p, ok := a.stdout.(*pager)
-	if !ok {
+	p := a.pager()
+	if p == nil {
 		return
 	}
-	a.stdout = p.out
+	o := a.stdout.(*output)
+	_ = o.flush() // to a reader who may have left
+	o.to = p.out
 	if p.cmd == nil {
 		return
 	}
@@ -117,14 +129,13 @@ func (a *app) closePager() {
 
 // onTerminal reports whether standard output is read at a terminal.
 func (a *app) onTerminal() bool {
-	_, paging := a.stdout.(*pager)
-	return paging || terminal(a.stdout)
+	return a.pager() != nil || terminal(a.stdout)
 }
 
 // messages is where messages go: standard error, or, while a pager has the screen,
 // behind its text.
 func (a *app) messages() io.Writer {
-	if p, ok := a.stdout.(*pager); ok && p.cmd != nil {
+	if p := a.pager(); p != nil && p.cmd != nil {
 		return &p.held
 	}
 	a.waiting.clear()

@@ -139,6 +139,8 @@ func (a *app) build(s *store.Store, names []string, question string, t *treeFlag
 	if err != nil {
 		return nil, nil, err
 	}
+	a.learnQuestion(question)
+	t.sources = withSources
 	views, err := a.open(s, names, t)
 	if err != nil {
 		return nil, nil, err
@@ -149,6 +151,9 @@ func (a *app) build(s *store.Store, names []string, question string, t *treeFlag
 	}
 	defer a.wait("making the prompt")()
 	pr, err := prompt.Build(in, o)
+	if err == nil {
+		pr.Text = a.clean(pr.Text) // names and places are not among what a prompt masks
+	}
 	return pr, views, err
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -59,6 +60,8 @@ func runRank(a *app, _ context.Context, c *command, args []string) int {
 		}
 		question = string(data)
 	}
+	a.learnQuestion(question)
+	t.sources = withSources
 	views, err := a.open(s, names, &t)
 	if err != nil {
 		return a.fail(err)
@@ -74,7 +77,8 @@ func runRank(a *app, _ context.Context, c *command, args []string) int {
 		fs = fs[:min(*limit, len(fs))]
 	}
 	if *asJSON {
-		err = a.writeRankJSON(a.stdout, question, r, fs)
+		w, end := a.printed(jsonOutput)
+		err = cmp.Or(a.writeRankJSON(w, question, r, fs), end())
 	} else {
 		err = a.writeRank(a.stdout, fs)
 		if n := len(r.Functions) - len(fs); n > 0 && err == nil {

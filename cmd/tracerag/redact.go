@@ -11,13 +11,17 @@ import (
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/store"
+	"tracerag/visible"
 )
 
 // What tracerag prints is read by agents and pasted into issues as often as it is
 // read at the terminal where it appears. So every command that shows a trace
-// masks secrets, on the way through load and promptInput.
+// masks secrets: load and open show the masker all that the output may hold, and then
+// mask the trace; promptInput and maskedSource mask sources. What is known by then is
+// masked once more on its way out, in output.go.
 
 func (a *app) redactFlag(f *pflag.FlagSet) {
+	a.canLeave = true
 	f.BoolVar(&a.noRedact, "no-redact", false, "leave secrets as they are, instead of putting [REDACTED:KIND:N] in their place")
 }
 
@@ -52,14 +56,33 @@ func (a *app) canMask() error {
 
 // load loads a trace to be shown.
 func (a *app) load(s *store.Store, name string) (*trace.Trace, store.Entry, error) {
-	tr, e, err := s.Load(name)
-	if err != nil || a.noRedact {
-		return tr, e, err
+	tr, e, err := a.loadRaw(s, name)
+	if err == nil {
+		a.learn(tr, a.resolver(tr, nil), withoutSources)
+		tr = a.maskedTrace(tr)
 	}
-	if err := a.canMask(); err != nil {
+	return tr, e, err
+}
+
+// loadRaw loads a trace that is to be masked when the masker has learned all that
+// stands beside it.
+func (a *app) loadRaw(s *store.Store, name string) (*trace.Trace, store.Entry, error) {
+	tr, e, err := s.Load(name)
+	if err == nil {
+		err = a.canMask()
+	}
+	if err != nil {
 		return nil, e, err
 	}
-	return tr.Masked(a.masker()), e, nil
+	return tr, e, nil
+}
+
+// maskedTrace returns a trace without the secrets that the masker knows or finds.
+func (a *app) maskedTrace(tr *trace.Trace) *trace.Trace {
+	if a.noRedact {
+		return tr
+	}
+	return tr.Masked(a.masker())
 }
 
 // loadHead loads what a trace is without its nodes.
@@ -84,7 +107,7 @@ func (a *app) maskedAlone(tr *trace.Trace) (*trace.Trace, error) {
 	if err := a.canMask(); err != nil {
 		return nil, err
 	}
-	r := a.newMasker()
+	r := a.masker().Numbered()
 	tr = tr.Masked(r)
 	if len(r.Findings()) > 0 {
 		a.redactor = r
@@ -92,22 +115,39 @@ func (a *app) maskedAlone(tr *trace.Trace) (*trace.Trace, error) {
 	return tr, nil
 }
 
-// mask hides the secrets in a text that is not a prompt's or a trace's.
+// mask hides the secrets in a text that is not a prompt's or a trace's, and escapes
+// what a terminal would not show.
 func (a *app) mask(text string) string {
-	if a.noRedact {
-		return text
+	if !a.noRedact {
+		text = a.masker().Text(text)
 	}
-	return a.masker().Text(text)
+	return visible.Text(text)
+}
+
+// clean is mask for what has been masked before, or was said by a model: only what is
+// known to be secret is masked.
+func (a *app) clean(text string) string {
+	if !a.noRedact {
+		text = a.masker().Known(text, false)
+	}
+	return visible.Text(text)
+}
+
+// cleanJSON is clean for the strings in a text that is JSON.
+func (a *app) cleanJSON(data []byte) []byte {
+	text := string(data)
+	if !a.noRedact {
+		text = a.masker().Known(text, true)
+	}
+	return []byte(visible.InJSON(text))
 }
 
 // maskedSource returns the sources of a run, without secrets.
 func (a *app) maskedSource(v *view) func(trace.Function) source.Text {
-	if a.noRedact {
-		return v.text
-	}
 	return func(f trace.Function) source.Text {
 		t := v.text(f)
 		t.Doc, t.Signature, t.Body = a.mask(t.Doc), a.mask(t.Signature), a.mask(t.Body)
+		t.Warning = a.mask(t.Warning)
 		return t
 	}
 }
@@ -117,8 +157,12 @@ func (a *app) noteMasked() {
 	if a.redactor == nil {
 		return
 	}
+	a.flush()
 	if s := redact.Summary(a.redactor.Findings()); s != "" && s != a.masked {
 		a.masked = s
-		a.note("masked %s; --no-redact leaves them", s)
+		if a.canLeave {
+			s += "; --no-redact leaves them"
+		}
+		a.note("masked %s", s)
 	}
 }

@@ -458,7 +458,7 @@ func split(line string) ([]string, error) {
 // finish says what was recorded, and asks the question if there is one.
 func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *treeFlags, p *promptFlags, m *modelFlags, question string, toClipboard bool) error {
 	tr := rec.trace
-	v := &view{trace: tr, entry: rec.entry}
+	v := &view{trace: tr, entry: rec.entry} // not masked: nothing but figures is shown
 	base, err := a.loadBaselines(s, []*view{v}, t)
 	if err == nil {
 		err = v.look(base, t)
@@ -538,7 +538,7 @@ func (p *progress) set(done, total int) {
 		return
 	}
 	if p.bar == nil {
-		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(p.a.stderr), progressbar.OptionSetDescription("tracerag: "+p.what),
+		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(file(p.a.stderr)), progressbar.OptionSetDescription("tracerag: "+oneLine(p.what)),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(false))
 	}
 	_ = p.bar.Set(done)

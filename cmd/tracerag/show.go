@@ -60,7 +60,7 @@ func describe(w io.Writer, tr *trace.Trace, sum *summary) error {
 	row := func(key string, values ...string) {
 		values = slices.DeleteFunc(values, func(s string) bool { return s == "" })
 		if len(values) > 0 {
-			fmt.Fprintf(tw, "%s\t%s\n", key, strings.Join(values, ", "))
+			fmt.Fprintf(tw, "%s\t%s\n", key, oneLine(strings.Join(values, ", ")))
 		}
 	}
 	row("trace", fmt.Sprintf("%s  (%s, %s bytes)", sum.ID, sum.Path, number(sum.Bytes)))

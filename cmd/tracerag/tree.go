@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -58,11 +59,12 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 	if *json {
 		format = "json"
 	}
-	view := calltree.View{Depth: *depth, MaxNodes: *nodes, Counts: true, Positions: !*plain, IDs: *ids, Values: !*bare, Color: a.color(), File: v.file,
+	view := calltree.View{Depth: *depth, MaxNodes: *nodes, Counts: true, Positions: !*plain, IDs: *ids, Values: !*bare, Color: a.colors(), File: v.file,
 		Command: a.treeCommand(v)}
 	switch format {
 	case "json":
-		err = v.tree.WriteJSON(a.stdout)
+		w, end := a.printed(jsonOutput)
+		err = cmp.Or(v.tree.WriteJSON(w), end())
 	case "dot":
 		err = v.tree.WriteDOT(a.stdout, view)
 	case "mermaid":

@@ -25,6 +25,7 @@ type treeFlags struct {
 	baseline  string
 	maxNodes  int
 	sourceDir []string
+	sources   shows // whether what is made of it shows sources, too
 }
 
 func (t *treeFlags) add(f *pflag.FlagSet) {
@@ -60,11 +61,16 @@ func (a *app) open(s *store.Store, names []string, t *treeFlags) ([]*view, error
 	defer a.wait("reading " + strings.Join(names, ", "))()
 	var views []*view
 	for _, name := range names {
-		tr, e, err := a.load(s, name)
+		tr, e, err := a.loadRaw(s, name)
 		if err != nil {
 			return nil, err
 		}
-		views = append(views, &view{trace: tr, entry: e})
+		v := &view{trace: tr, entry: e, sources: a.resolver(tr, t.sourceDir)}
+		a.learn(tr, v.sources, t.sources)
+		views = append(views, v)
+	}
+	for _, v := range views {
+		v.trace = a.maskedTrace(v.trace)
 	}
 	base, err := a.loadBaselines(s, views, t)
 	if err != nil {
@@ -90,7 +96,7 @@ func (a *app) loadBaselines(s *store.Store, views []*view, t *treeFlags) ([]*tra
 		if err != nil {
 			return nil, fmt.Errorf("--baseline: %w", err)
 		}
-		return []*trace.Trace{base}, nil
+		return []*trace.Trace{a.maskedTrace(base)}, nil
 	}
 	var out []*trace.Trace
 	var seen []string
@@ -108,14 +114,16 @@ func (a *app) loadBaselines(s *store.Store, views []*view, t *treeFlags) ([]*tra
 			a.note("the baseline %s of trace %s is gone: nothing is pruned by it", id, v.entry.ID)
 			continue
 		}
-		out = append(out, base)
+		out = append(out, a.maskedTrace(base))
 	}
 	return out, nil
 }
 
 // look builds the tree, prunes and focuses it.
 func (v *view) look(base []*trace.Trace, t *treeFlags) error {
-	v.sources = source.New(sourceConfig(v.trace, t.sourceDir))
+	if v.sources == nil {
+		v.sources = source.New(sourceConfig(v.trace, t.sourceDir))
+	}
 	v.bases = base
 	o := calltree.Options{KeepInit: t.init, MaxNodes: t.maxNodes}
 	if t.mode == "graph" {
@@ -194,7 +202,16 @@ func sourceModule(m trace.Module) source.Module {
 
 // text returns the source of a function of the trace.
 func (v *view) text(f trace.Function) source.Text {
-	return v.sources.Find(source.Func{Name: f.Name, Package: f.Package, File: f.File, StartLine: f.StartLine})
+	return v.sources.Find(sourceFunc(&f))
+}
+
+func sourceFunc(f *trace.Function) source.Func {
+	return source.Func{Name: f.Name, Package: f.Package, File: f.File, StartLine: f.StartLine}
+}
+
+// resolver finds the sources of a trace as it was recorded.
+func (a *app) resolver(tr *trace.Trace, roots []string) *source.Resolver {
+	return source.New(sourceConfig(tr, roots))
 }
 
 // file returns the name under which a function's file is shown in a tree: in the
@@ -310,9 +327,9 @@ func number(n int64) string {
 func title(tr *trace.Trace) string {
 	switch {
 	case len(tr.Command) > 0:
-		return commandLine(tr.Command)
+		return oneLine(commandLine(tr.Command))
 	case tr.Program.Path != "":
-		return "profile of " + quote(tr.Program.Path)
+		return "profile of " + oneLine(quote(tr.Program.Path))
 	}
 	return "profile of a program"
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"tracerag/llm"
 	"tracerag/prompt"
+	"tracerag/redact"
 	"tracerag/trace/store"
 	"tracerag/viewer"
 )
@@ -102,11 +104,14 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 	if err != nil {
 		return nil, err
 	}
+	a.learnQuestion(question)
+	t.sources = withSources
 	views, err := a.open(s, names, t)
 	if err != nil {
 		return nil, err
 	}
 	c := viewer.Content{
+		Clean:   a.cleanJSON,
 		Draft:   viewer.Draft{Question: a.mask(question), Variant: o.Variant, Budget: o.Budget},
 		Command: a.promptCommand(views, t, p),
 		Prompt:  a.pagePrompt(views, p, o),
@@ -130,9 +135,15 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 // pagePrompt returns what makes a page's prompts, each as tracerag prompt makes it.
 func (a *app) pagePrompt(views []*view, p *promptFlags, o prompt.Options) func(viewer.Draft) (*prompt.Prompt, error) {
 	var last prompt.Input // whose score is that of every draft with its question
+	var opened *redact.Redactor
+	if !a.noRedact {
+		opened = a.masker().Clone()
+	}
 	return func(d viewer.Draft) (*prompt.Prompt, error) {
 		fresh := *a
-		fresh.redactor = nil // secrets have the same numbers, whatever was shown before
+		if opened != nil {
+			fresh.redactor = opened.Clone() // secrets have the same numbers, whatever was shown since
+		}
 		in, err := fresh.fullInput(d.Question, views, p)
 		if err != nil {
 			return nil, err
@@ -210,7 +221,9 @@ func (m *pageModel) Ask(ctx context.Context, d viewer.Draft, p *prompt.Prompt, s
 		return nil, err
 	}
 	start := time.Now()
-	answer, askErr := client.Ask(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: p.Text}}}, stream)
+	out := newOutput(stream, textOutput, m.app.knownSecrets)
+	answer, askErr := client.Ask(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: p.Text}}}, out)
+	askErr = cmp.Or(askErr, out.flush())
 	if hint := llm.Hint(askErr); hint != "" {
 		askErr = fmt.Errorf("%w\n%s", askErr, hint)
 	}

@@ -24,7 +24,7 @@ func (a *app) wait(what string) (done func()) {
 	if a.quiet || !terminal(a.stderr) || a.getenv("TERM") == "dumb" || a.waiting != nil {
 		return func() {}
 	}
-	line := &waiting{w: a.stderr, what: what}
+	line := &waiting{w: file(a.stderr), what: oneLine(what)}
 	a.waiting = line
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -58,7 +58,7 @@ func (l *waiting) show(since time.Duration) {
 func (l *waiting) say(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.what = what
+	l.what = oneLine(what)
 }
 
 // clear takes the line away, if there is one. It may be called with none.

@@ -1,0 +1,250 @@
+package redact
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// What is known of secrets is masked once more where text becomes output, whatever
+// was done to it before: [Redactor.Known], and [Stream] for a text that comes in
+// pieces. No rule is tried there. So it costs next to nothing, and a text that was
+// masked already stays as it is.
+
+// JSONText says that a text is JSON: the names of an object's fields are the
+// program's own, and stay. Secrets in strings are found as JSON spells them.
+type JSONText bool
+
+// Known masks what is known to be secret, wherever it stands in a text.
+func (r *Redactor) Known(text string, json JSONText) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.put(text, r.knownIn(text, 0, json))
+}
+
+// Learner teaches a redactor what an output will hold, before any of it is masked.
+// What it is given comes back with secrets masked, and they count as masked nowhere.
+type Learner struct{ r *Redactor }
+
+// Learner returns what teaches r. It is a trace.Masker.
+func (r *Redactor) Learner() Learner { return Learner{r} }
+
+// Text learns from a text.
+func (l Learner) Text(text string) string {
+	l.r.Learn(text)
+	return text
+}
+
+// Args learns from a command line as [Redactor.Args] masks it.
+func (l Learner) Args(argv []string) []string {
+	l.r.mu.Lock()
+	defer l.r.mu.Unlock()
+	l.r.learning = true
+	defer func() { l.r.learning = false }()
+	return l.r.args(argv)
+}
+
+// Value learns from a value as [Redactor.Value] masks it.
+func (l Learner) Value(name, text string) string {
+	l.r.mu.Lock()
+	defer l.r.mu.Unlock()
+	l.r.learning = true
+	defer func() { l.r.learning = false }()
+	return l.r.value(name, text)
+}
+
+// Clone returns a redactor that knows what r knows, and gives secrets the numbers that
+// they have there: what is masked by one of them looks the same whatever the other is
+// given.
+func (r *Redactor) Clone() *Redactor {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := &Redactor{rules: r.rules, ids: map[string]int{}, counts: map[string]int{}, forms: slices.Clone(r.forms), found: slices.Clone(r.found)}
+	for k, v := range r.ids {
+		out.ids[k] = v
+	}
+	for k, v := range r.counts {
+		out.counts[k] = v
+	}
+	return out
+}
+
+// Numbered returns a redactor that knows what r knows, and gives numbers anew.
+func (r *Redactor) Numbered() *Redactor {
+	out := r.Clone()
+	clear(out.counts)
+	for i := range out.found {
+		out.found[i].Number, out.found[i].Places = 0, 0
+	}
+	return out
+}
+
+// formIndex finds the forms that begin at a place of a text by their first four bytes.
+type formIndex struct {
+	of     int // so many forms
+	starts [1 << 16 / 64]uint64
+	by     map[uint32][]int // into forms, longer ones first
+}
+
+// indexBytes is the least that a form has: see MinKnown.
+const indexBytes = 4
+
+func (r *Redactor) index() *formIndex {
+	if x := r.indexed; x != nil && x.of == len(r.forms) {
+		return x
+	}
+	x := &formIndex{of: len(r.forms), by: map[uint32][]int{}}
+	for i, f := range r.forms {
+		if len(f.text) < indexBytes {
+			continue
+		}
+		two := uint16(f.text[0]) | uint16(f.text[1])<<8
+		x.starts[two/64] |= 1 << (two % 64)
+		four := binary.LittleEndian.Uint32([]byte(f.text[:indexBytes]))
+		x.by[four] = append(x.by[four], i)
+	}
+	r.indexed = x
+	return x
+}
+
+// at returns the forms whose first bytes stand at text[i:].
+func (x *formIndex) at(text string, i int) []int {
+	if i+indexBytes > len(text) {
+		return nil
+	}
+	if two := uint16(text[i]) | uint16(text[i+1])<<8; x.starts[two/64]&(1<<(two%64)) == 0 {
+		return nil
+	}
+	return x.by[uint32(text[i])|uint32(text[i+1])<<8|uint32(text[i+2])<<16|uint32(text[i+3])<<24]
+}
+
+// knownIn returns where forms stand in a text, in order and apart from each other: of
+// those that begin first the longest. Before is the byte before the text, 0 for none.
+func (r *Redactor) knownIn(text string, before byte, json JSONText) []hit {
+	if len(r.forms) == 0 {
+		return nil
+	}
+	var kept ranges
+	if strings.Contains(text, "[REDACTED:") {
+		kept = r.placeholders(text)
+	}
+	var hits []hit
+	x := r.index()
+	for i := 0; i < len(text); i++ {
+		if i > 0 {
+			before = text[i-1]
+		}
+		for _, k := range x.at(text, i) {
+			f := &r.forms[k]
+			to := i + len(f.text)
+			switch {
+			case !strings.HasPrefix(text[i:], f.text), kept.overlap(i, to):
+				continue
+			case f.whole && (inWord(text, i, to) || i == 0 && letter(before) && letter(text[0])):
+				continue
+			case bool(json) && before == '"' && strings.HasPrefix(text[to:], `":`):
+				continue
+			}
+			hits = append(hits, hit{i, to, f.id})
+			i = to - 1
+			break
+		}
+	}
+	return hits
+}
+
+// put puts placeholders in the place of hits.
+func (r *Redactor) put(text string, hits []hit) string {
+	if len(hits) == 0 {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, h := range hits {
+		b.WriteString(text[at:h.from])
+		b.WriteString(r.placeholder(h.id))
+		b.WriteString(strings.Repeat("\n", strings.Count(text[h.from:h.to], "\n")))
+		at = h.to
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// begun returns where the first form may begin that the text ends in the midst of; the
+// length of the text if none does. A form that is none within a word is begun until
+// the next letter is there.
+func (r *Redactor) begun(text string, json JSONText) int {
+	from := len(text)
+	for _, f := range r.forms {
+		most := len(f.text) - 1
+		if f.whole || bool(json) {
+			most += 2 // what follows decides
+		}
+		for i := max(0, len(text)-most); i < from; i++ {
+			rest := text[i:]
+			if len(rest) > len(f.text) {
+				rest = rest[:len(f.text)]
+			}
+			if strings.HasPrefix(f.text, rest) {
+				from = i
+				break
+			}
+		}
+	}
+	return from
+}
+
+// Stream masks what is known in a text that comes in pieces: a secret that is split
+// over several is held back until it is whole.
+type Stream struct {
+	JSON    JSONText
+	pending string
+	before  byte // the one that was let go last
+}
+
+// Next adds a piece, and returns what of the text may go on, masked. A nil redactor
+// masks nothing.
+func (s *Stream) Next(r *Redactor, piece string) string {
+	s.pending += piece
+	if r == nil {
+		return s.let(len(s.pending), nil, nil)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	end := r.begun(s.pending, s.JSON)
+	hits := r.knownIn(s.pending, s.before, s.JSON)
+	for i, h := range hits {
+		if h.to <= end {
+			continue
+		}
+		if h.from < end {
+			end = h.to // it is whole, and what began within it is a part of it
+			i++
+		}
+		hits = hits[:i]
+		break
+	}
+	return s.let(end, r, hits)
+}
+
+// Rest returns what was held back, at the end of the text.
+func (s *Stream) Rest(r *Redactor) string {
+	if r == nil {
+		return s.let(len(s.pending), nil, nil)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return s.let(len(s.pending), r, r.knownIn(s.pending, s.before, s.JSON))
+}
+
+func (s *Stream) let(n int, r *Redactor, hits []hit) string {
+	text := s.pending[:n]
+	s.pending = s.pending[n:]
+	if n > 0 {
+		s.before = text[n-1]
+	}
+	if r == nil {
+		return text
+	}
+	return r.put(text, hits)
+}
