@@ -88,13 +88,14 @@ func (a *app) maskedTrace(tr *trace.Trace) *trace.Trace {
 // loadHead loads what a trace is without its nodes.
 func (a *app) loadHead(s *store.Store, name string) (*trace.Head, store.Entry, error) {
 	h, e, err := s.Head(name)
-	if err != nil || a.noRedact {
-		return h, e, err
+	if err == nil {
+		err = a.canMask()
 	}
-	if err := a.canMask(); err != nil {
+	if err != nil {
 		return nil, e, err
 	}
-	h.Trace = h.Trace.Masked(a.masker())
+	a.learn(h.Trace, a.resolver(h.Trace, nil), withoutSources)
+	h.Trace = a.maskedTrace(h.Trace)
 	return h, e, nil
 }
 
