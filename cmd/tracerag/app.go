@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -30,8 +31,10 @@ type app struct {
 	dir                    string // flag --dir
 	noPager                bool   // flag --no-pager
 	waiting                *waiting
-	noRedact               bool // flag --no-redact
-	canLeave               bool // the command has that flag
+	noRedact               bool       // flag --no-redact
+	canLeave               bool       // the command has that flag
+	args                   []string   // the command line
+	said                   *sync.Once // before the first message the masker learns from args
 	redactor               *redact.Redactor
 	learned                map[uint64]bool // hashes of the texts that redactor has seen
 	masked                 string          // what noteMasked has said
@@ -90,6 +93,7 @@ const topHelp = `tracerag records one run of a Go program and asks a language mo
 `
 
 func (a *app) dispatch(ctx context.Context, args []string) int {
+	a.args, a.said = args, new(sync.Once)
 	if len(args) == 0 {
 		fmt.Fprint(a.stdout, topHelp, "\nall commands: tracerag help\n")
 		return exitOK

@@ -80,6 +80,7 @@ func (a *app) recordRun(ctx context.Context, x *eval.Experiment, name, program s
 		return "", err
 	}
 	command := append([]string{filepath.Base(program)}, run.Args...)
+	a.learnArgs(command)
 	a.note("%s: recording %s", x.Name, commandLine(command))
 	defer a.wait("recording " + commandLine(command))()
 	idFile := filepath.Join(dir.Path(), ".id")

@@ -78,6 +78,13 @@ func (a *app) learnQuestion(question string) {
 	}
 }
 
+// learnArgs shows the masker a command line that messages may quote.
+func (a *app) learnArgs(args []string) {
+	if !a.noRedact {
+		a.masker().Learner().Args(args)
+	}
+}
+
 func functionsOf(tr *trace.Trace) iter.Seq[source.Func] {
 	return func(yield func(source.Func) bool) {
 		for i := range tr.Functions {

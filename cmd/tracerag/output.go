@@ -157,6 +157,10 @@ func (a *app) knownSecrets() *redact.Redactor {
 	if a.noRedact {
 		return nil
 	}
+	// Not before something is said: it takes 20 ms to understand the rules.
+	if a.said != nil {
+		a.said.Do(func() { a.learnArgs(a.args) })
+	}
 	return a.masker()
 }
 

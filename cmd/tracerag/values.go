@@ -195,7 +195,7 @@ func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target
 	if len(functions) == 0 {
 		return errors.New("none of these functions was called")
 	}
-	hide, err := a.hider()
+	hide, err := a.hider(tr)
 	if err != nil {
 		return err
 	}
@@ -233,11 +233,13 @@ func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target
 
 // hider masks the secrets of strings of which the trace keeps a part: what is shown of
 // them later is too little to tell. Other strings are saved as they are.
-func (a *app) hider() (func(string) string, error) {
+func (a *app) hider(tr *trace.Trace) (func(string) string, error) {
 	if a.noRedact {
 		return nil, nil
 	}
-	return a.newMasker().Text, a.canMask()
+	// Where the program has them from tells more than their forms do.
+	a.learn(tr, a.resolver(tr, nil), withSources)
+	return a.masker().Numbered().Text, a.canMask()
 }
 
 // observed says what a second run has shown, and what it has not.
