@@ -16,6 +16,9 @@
 // time need no lock, since each writes a file of its own and renames it into
 // place when it is whole.
 //
+// A program is not run for a trace that could not be saved: [Store.Check] tries the
+// directory before. When it fails nevertheless, [Rescue] saves the trace elsewhere.
+//
 // A trace holds the command line of the program that was run, and maybe
 // argument values; a conversation holds source code. Both may be private, so
 // directory and files are readable by their owner alone.
@@ -102,7 +105,8 @@ type Entry struct {
 	Size  int64     // bytes, those of the answers beside it included
 }
 
-// Save writes t into the store, which it creates if need be.
+// Save writes t into the store, which it creates if need be. An [*UnwritableError]
+// says that the store takes no traces; another one that t cannot be written.
 func (s *Store) Save(t *trace.Trace) (Entry, error) {
 	var file bytes.Buffer
 	if err := t.Write(&file); err != nil {
@@ -113,11 +117,8 @@ func (s *Store) Save(t *trace.Trace) (Entry, error) {
 	if err := s.create(); err != nil {
 		return Entry{}, s.unwritable(err)
 	}
-	saved, err := s.now()
-	if err != nil {
-		return Entry{}, err
-	}
-	e.Saved, e.Path = saved, filepath.Join(s.dir, fileName(saved, e.ID))
+	e.Saved = s.now()
+	e.Path = filepath.Join(s.dir, fileName(e.Saved, e.ID))
 	// Two runs that take the same name in the same millisecond have the same
 	// content, so that it does not matter whose file stays.
 	if err := writeFile(e.Path, file.Bytes()); err != nil {
@@ -128,18 +129,19 @@ func (s *Store) Save(t *trace.Trace) (Entry, error) {
 
 // now returns the time that the next trace is saved at: the clock's, but later
 // than that of the newest trace when both are of the same moment, so that the
-// last one saved is the last one listed.
-func (s *Store) now() (time.Time, error) {
+// last one saved is the last one listed. A directory that cannot be listed takes it
+// all the same.
+func (s *Store) now() time.Time {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	list, err := s.List()
 	if err != nil || len(list) == 0 {
-		return now, err
+		return now
 	}
 	// A file from the far future (a clock once set wrong) is not followed there.
 	if last := list[len(list)-1].Saved; !last.Before(now) && last.Sub(now) < time.Second {
 		now = last.Add(time.Millisecond)
 	}
-	return now, nil
+	return now
 }
 
 // create makes the directory, and has git ignore it. A directory that was there
@@ -156,10 +158,7 @@ func (s *Store) create() error {
 	err := os.Mkdir(s.dir, 0o700)
 	made := err == nil
 	if errors.Is(err, fs.ErrExist) {
-		var fi fs.FileInfo
-		if fi, err = os.Stat(s.dir); err == nil && !fi.IsDir() {
-			err = fmt.Errorf("%s is not a directory", s.dir)
-		}
+		err = isDirectory(s.dir)
 	}
 	if err != nil {
 		return err
@@ -172,10 +171,6 @@ func (s *Store) create() error {
 		return err
 	}
 	return writeFile(ignore, []byte("*\n"))
-}
-
-func (s *Store) unwritable(err error) error {
-	return fmt.Errorf("the trace cannot be saved: %w: choose another directory with --dir or TRACERAG_DIR", err)
 }
 
 // writeFile makes path appear with all of data in it, or not at all.
