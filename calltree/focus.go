@@ -1,6 +1,7 @@
 package calltree
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -130,25 +131,54 @@ func (t *Tree) matcher(pattern string) (func(*Node) bool, error) {
 		return func(n *Node) bool { return from <= n.ID && n.ID <= to }, nil
 	}
 
-	names := map[string]names{} // by linker name: there are fewer functions than nodes
+	known := map[string]names{} // by linker name: there are fewer functions than nodes
 	t.Walk(func(n *Node, _ int) bool {
-		if _, ok := names[n.Func.Name]; !ok {
-			names[n.Func.Name] = namesOf(n.Func.Name)
+		if _, ok := known[n.Func.Name]; !ok {
+			known[n.Func.Name] = namesOf(n.Func.Name)
 		}
 		return true
 	})
+	hits, err := matchNames(pattern, known)
+	if err != nil {
+		return nil, err
+	}
+	return func(n *Node) bool { return hits[n.Func.Name] }, nil
+}
+
+// Match returns those of the functions with these linker names that a pattern of
+// [Tree.Focus] means, but for handles, which are a tree's. The error may be a
+// [*NotFoundError].
+func Match(pattern string, linkerNames []string) (found []string, err error) {
+	known := map[string]names{}
+	for _, name := range linkerNames {
+		known[name] = namesOf(name)
+	}
+	hits, err := matchNames(pattern, known)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range linkerNames {
+		if hits[name] {
+			found = append(found, name)
+		}
+	}
+	return found, nil
+}
+
+// matchNames returns the names that the strictest reading of pattern finds.
+func matchNames(pattern string, known map[string]names) (hits map[string]bool, err error) {
 	for _, reading := range readings(pattern) {
-		hits := map[string]bool{}
-		for name, n := range names {
+		hits = map[string]bool{}
+		for name, n := range known {
 			if reading(n) {
 				hits[name] = true
 			}
 		}
 		if len(hits) > 0 {
-			return func(n *Node) bool { return hits[n.Func.Name] }, nil
+			return hits, nil
 		}
 	}
-	return nil, &NotFoundError{Pattern: pattern, Suggestions: suggest(pattern, names)}
+	return nil, &NotFoundError{Pattern: pattern, Suggestions: suggest(pattern, known)}
 }
 
 // parseHandle reads "#12" and "#12-40".
@@ -251,6 +281,7 @@ func glob(pattern, s string) bool {
 type NotFoundError struct {
 	Pattern     string
 	Suggestions []string // short names that the pattern may have meant, the nearest first
+	Within      string   // where it was looked for, "" for the tree
 
 	lastID int  // of the tree, when the pattern was a handle
 	inGap  bool // and an earlier one than that
@@ -262,10 +293,13 @@ func (e *NotFoundError) Error() string {
 		return fmt.Sprintf("no node %s in the tree: it was pruned, or lies outside the focus", e.Pattern)
 	case e.lastID > 0:
 		return fmt.Sprintf("no node %s in the tree: its handles end at #%d", e.Pattern, e.lastID)
-	case len(e.Suggestions) > 0:
-		return fmt.Sprintf("no function of the tree matches %q; did you mean %s?", e.Pattern, strings.Join(e.Suggestions, " or "))
-	case strings.Contains(e.Pattern, "*"):
-		return fmt.Sprintf("no function of the tree matches %q", e.Pattern)
 	}
-	return fmt.Sprintf("no function of the tree matches %q; part of a name is written with stars, as in \"*%s*\"", e.Pattern, e.Pattern)
+	text := fmt.Sprintf("no function of %s matches %q", cmp.Or(e.Within, "the tree"), e.Pattern)
+	switch {
+	case len(e.Suggestions) > 0:
+		return text + "; did you mean " + strings.Join(e.Suggestions, " or ") + "?"
+	case strings.Contains(e.Pattern, "*"):
+		return text
+	}
+	return fmt.Sprintf("%s; part of a name is written with stars, as in \"*%s*\"", text, e.Pattern)
 }

@@ -10,6 +10,7 @@ type nodeIndex struct {
 	byName   map[namedChild]trace.NodeID // NoNode: several
 	roots    map[rootKey]trace.NodeID    // NoNode: several
 	known    map[trace.NodeID]trace.NodeID
+	unsure   map[trace.NodeID]bool // of the other run's: several nodes may be meant
 }
 
 type nodeKey struct {
@@ -45,7 +46,7 @@ func nodeKeyOf(tr *trace.Trace, id, parent trace.NodeID) nodeKey {
 }
 
 func newNodeIndex(tr *trace.Trace) *nodeIndex {
-	x := &nodeIndex{tr: tr, children: map[nodeKey]trace.NodeID{}, byName: map[namedChild]trace.NodeID{}, roots: map[rootKey]trace.NodeID{}, known: map[trace.NodeID]trace.NodeID{}}
+	x := &nodeIndex{tr: tr, children: map[nodeKey]trace.NodeID{}, byName: map[namedChild]trace.NodeID{}, roots: map[rootKey]trace.NodeID{}, known: map[trace.NodeID]trace.NodeID{}, unsure: map[trace.NodeID]bool{}}
 	for i := range tr.Nodes {
 		id := trace.NodeID(i)
 		parent := tr.Nodes[i].Parent
@@ -78,13 +79,15 @@ func (x *nodeIndex) find(other *trace.Trace, id trace.NodeID) trace.NodeID {
 		return found
 	}
 	found, ok := trace.NoNode, false
-	if up := other.Nodes[id].Parent; up == trace.NoNode {
+	up := other.Nodes[id].Parent
+	if up == trace.NoNode {
 		found, ok = x.roots[rootKeyOf(other, id)]
 	} else if parent := x.find(other, up); parent != trace.NoNode {
 		if found, ok = x.children[nodeKeyOf(other, id, parent)]; !ok {
 			found, ok = x.byName[namedChild{parent, other.Func(id).Name}]
 		}
 	}
+	x.unsure[id] = ok && found == trace.NoNode || up != trace.NoNode && x.unsure[up]
 	if !ok {
 		found = trace.NoNode
 	}

@@ -1,6 +1,7 @@
 package breakpoint
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -38,7 +39,12 @@ type ObserveOptions struct {
 // Observation is what a second run has shown.
 type Observation struct {
 	Activations []trace.Activation // as Trace.Activations has them
-	Unmatched   int                // calls of which the trace has no node, or several goroutines that it may be of
+	Unmatched   int                // calls of which the trace has no node
+	Unclear     int                // calls of which it has several: goroutines that one statement started
+	FirstOther  string             // the function of the first one of Unmatched
+	Exit        trace.Exit         // how the run ended, by itself unless TimedOut; Code -1 when that was not seen
+	Watched     int                // functions with code of their own that the first run called after main.main began
+	NotCalled   []string           // those of them that this run did not call, in the order of the first one's calls
 	NotEntered  []string           // functions that have no code of their own: the compiler inlined them everywhere
 	Unknown     []string           // functions that the program's DWARF does not describe
 	TimedOut    bool               // the run was ended for it took too long
@@ -102,9 +108,10 @@ func Observe(ctx context.Context, t *target.Target, tr *trace.Trace, o ObserveOp
 		defer timer.Stop()
 	}
 	unpin := pin()
-	_, err = follow(grp, ob.traps, ob.stop)
+	ob.out.Exit, err = follow(grp, ob.traps, ob.stop)
 	unpin()
 	if err != nil {
+		ob.out.Exit = trace.Exit{Code: -1}
 		ro.Warn("the debugger failed (%v); the values that it saw are kept", err)
 		kill(pid)
 		_ = grp.Detach(true)
@@ -119,6 +126,7 @@ type observer struct {
 	nodes    *nodeIndex
 	reader   *values.Reader
 	subjects map[uint64]*subject // by address of the breakpoint
+	watched  []*subject          // all that there were
 	returns  map[uint64]*landing // by address, while calls are to return there
 	seen     map[trace.NodeID][]*call
 	bytes    int
@@ -200,6 +208,7 @@ func (ob *observer) choose() error {
 			continue
 		}
 		ob.subjects[s.at] = s
+		ob.watched = append(ob.watched, s)
 	}
 	for name := range inlined {
 		if !entered[name] {
@@ -252,13 +261,17 @@ func (ob *observer) enter(h hit, s *subject) error {
 	mem := h.th.ProcessMemory()
 	st := ob.readStack(mem, h.regs, &point{sp: s.sp})
 	root, stack := ob.place(activation{frames: s.own}, st.pcs, g)
-	node := trace.NoNode
+	node, unclear := trace.NoNode, false
 	if len(stack) > 0 {
-		node = ob.nodes.find(ob.recording.tr, ob.b.Call(root, stack, 1))
+		other := ob.b.Call(root, stack, 1)
+		node, unclear = ob.nodes.find(ob.recording.tr, other), ob.nodes.unsure[other]
 	}
 	switch {
+	case node == trace.NoNode && unclear:
+		ob.out.Unclear++
 	case node == trace.NoNode:
 		ob.out.Unmatched++
+		ob.out.FirstOther = cmp.Or(ob.out.FirstOther, s.name)
 	case len(ob.seen[node]) < ob.o.Calls && !ob.out.Full:
 		c := &call{Activation: trace.Activation{Node: node}, subject: s, goid: g.id, depth: depth}
 		c.Args = ob.reader.Args(s.fn, values.Frame{Thread: h.th, Regs: h.regs, PC: h.addr, Slot: slot})
@@ -392,10 +405,39 @@ func (ob *observer) count(list []trace.Value) {
 	ob.out.Full = ob.bytes > maxValueBytes
 }
 
+// compare says which functions the first run called and this one did not.
+func (ob *observer) compare() {
+	called, watched := map[string]bool{}, map[string]bool{}
+	for _, s := range ob.watched {
+		watched[s.name] = true
+		called[s.name] = called[s.name] || s.hits > 0
+	}
+	tr := ob.nodes.tr
+	early := make([]bool, len(tr.Nodes)) // below package initialisation, where nothing is watched
+	for id := range tr.Nodes {
+		n := &tr.Nodes[id]
+		from := n.Parent
+		if n.Root == trace.RootGoroutine {
+			from = n.Go.Creator.Node()
+		}
+		early[id] = n.Root == trace.RootInit || from != trace.NoNode && int(from) < id && early[from]
+		name := tr.Func(trace.NodeID(id)).Name
+		if early[id] || n.Calls == 0 || n.Marks.Has(trace.Inlined) || !watched[name] {
+			continue
+		}
+		watched[name] = false // once
+		ob.out.Watched++
+		if !called[name] {
+			ob.out.NotCalled = append(ob.out.NotCalled, name)
+		}
+	}
+}
+
 // result lists what was seen in the order of the nodes.
 func (ob *observer) result() *Observation {
 	out := &ob.out
 	out.TimedOut = ob.timedOut.Load()
+	ob.compare()
 	for id := range ob.nodes.tr.Nodes {
 		for _, c := range ob.seen[trace.NodeID(id)] {
 			out.Activations = append(out.Activations, c.Activation)

@@ -40,7 +40,8 @@ func TestMain(m *testing.M) {
 			return nil, err
 		}
 		tr.Activations = seen.Activations
-		fmt.Fprintf(os.Stderr, "timed out: %v, unmatched: %d, not entered: %q, unknown: %q\n", seen.TimedOut, seen.Unmatched, seen.NotEntered, seen.Unknown)
+		fmt.Fprintf(os.Stderr, "timed out: %v, unmatched: %d, not entered: %q, unknown: %q, exit: %v, not called: %q of %d\n",
+			seen.TimedOut, seen.Unmatched, seen.NotEntered, seen.Unknown, seen.Exit, seen.NotCalled, seen.Watched)
 		return tr, nil
 	})
 }

@@ -37,6 +37,8 @@ type Target struct {
 	// Output takes the program's standard output and error, in place of ours; nil
 	// leaves it ours.
 	Output *os.File
+	// Errors takes its standard error, if that is not to go to Output.
+	Errors *os.File
 }
 
 // Find looks the command's program up as a shell would, reads it, and chooses
@@ -127,6 +129,9 @@ func (t *Target) Files() (files [3]*os.File, release func(), err error) {
 	}
 	if t.Output != nil {
 		files[1], files[2] = t.Output, t.Output
+	}
+	if t.Errors != nil {
+		files[2] = t.Errors
 	}
 	return files, release, nil
 }
