@@ -18,7 +18,7 @@ const (
 type recordArgs struct {
 	Command  []string `json:"command" jsonschema:"the program and its arguments, an element each, as in [\"go\",\"test\",\"-run\",\"TestBorder\",\"./table\"] or [\"./app\",\"--csv\",\"data.csv\"]. No shell reads it"`
 	Dir      string   `json:"dir,omitempty" jsonschema:"directory to run it in, below the server's working directory, which is the default"`
-	Baseline []string `json:"baseline,omitempty" jsonschema:"arguments to run the same program with first, such as [\"--version\"]: what that run does, too, is left out of the tree, so that the feature remains. Default: none, for not every program has such arguments"`
+	Baseline []string `json:"baseline,omitempty" jsonschema:"arguments to run the same program with first, such as [\"--version\"]: what that run does, too, is left out of the tree, so that the feature remains. Default: none, for not every program has such arguments, and by a baseline that fails nothing is left out"`
 	Values   []string `json:"values,omitempty" jsonschema:"functions whose arguments and results are to be observed, by name or pattern; [\"own\"] for those of the program's own module. Default: none, for the program is run a second time for them"`
 	Timeout  int      `json:"timeout_seconds,omitempty" jsonschema:"seconds after which the program is ended; what ran until then is recorded. Default 60, at most 600: an agent waits for it"`
 	budget
@@ -101,7 +101,7 @@ func (s *server) command(in *recordArgs) (Command, error) {
 func (s *server) recordText(rec *Recorded, c Command, limit int) string {
 	var b strings.Builder
 	if len(rec.IDs) == 0 {
-		fmt.Fprintf(&b, "nothing was recorded (exit code %d)\n", rec.Code)
+		fmt.Fprintf(&b, "no trace was saved (exit code %d)\n", rec.Code)
 	}
 	if rec.TimedOut {
 		fmt.Fprintf(&b, "ended after %s, the time limit (timeout_seconds): the trace holds what ran until then\n", c.Timeout)
@@ -117,6 +117,9 @@ func (s *server) recordText(rec *Recorded, c Command, limit int) string {
 			continue
 		}
 		fmt.Fprintf(&b, "%s, %d calls of %d functions; call tree: %d nodes", r.head(), r.Trace.Calls(), len(r.Trace.Functions), r.Tree.Size)
+		if len(c.Baseline) > 0 && r.Trace.Baseline == "" {
+			b.WriteString("; the baseline failed, and nothing is left out by it")
+		}
 		if r.Pruned > 0 {
 			fmt.Fprintf(&b, ", %d more were left out, which the baseline did, too", r.Pruned)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ import (
 type eachRun struct {
 	Package string `json:"package"`
 	Name    string `json:"name"`
-	Trace   string `json:"trace"` // id
+	Trace   string `json:"trace"` // its name: as nameOf has it
 	Failed  bool   `json:"failed"`
 }
 
@@ -65,6 +66,16 @@ func (t *tester) run(ctx context.Context, n int) ([]eachRun, error) {
 		return nil, err
 	}
 	t.pkg = strings.TrimSuffix(tgt.Binary.MainPath, ".test")
+	choice, err := t.a.findBaseline(t.store, t.flags.baseline)
+	if err == nil {
+		err = baselines(t.store).Check() // there is always one
+	}
+	if err == nil {
+		err = t.store.Check()
+	}
+	if err != nil {
+		return nil, err
+	}
 	tests, err := t.list(ctx, tgt)
 	if err != nil {
 		return nil, err
@@ -73,7 +84,7 @@ func (t *tester) run(ctx context.Context, n int) ([]eachRun, error) {
 		fmt.Fprint(t.a.programOut, "testing: warning: no tests to run\nPASS\n")
 		return nil, nil
 	}
-	if err := t.recordBaseline(ctx, tgt); err != nil {
+	if err := t.recordBaseline(ctx, tgt, choice); err != nil {
 		return nil, err
 	}
 	results := t.start(ctx, tgt, tests, n)
@@ -140,21 +151,19 @@ func (t *tester) list(ctx context.Context, tgt *target.Target) ([]gocmd.Test, er
 
 // recordBaseline records what the program does without any test, unless a baseline
 // was named.
-func (t *tester) recordBaseline(ctx context.Context, tgt *target.Target) (err error) {
+func (t *tester) recordBaseline(ctx context.Context, tgt *target.Target, choice baselineChoice) (err error) {
 	if t.flags.baseline != "" {
-		t.baseline, err = t.a.baseline(ctx, t.store, tgt, t.flags)
+		t.baseline, err = t.a.baseline(ctx, t.store, tgt, choice, t.flags)
 		return err
 	}
 	base := *tgt
 	base.Args = append([]string{t.args[0]}, gocmd.Test{}.Args(t.args[1:])...)
-	base.Silent = true
-	tr, err := t.a.recordOne(ctx, &base, t.flags)
+	tr, said, err := t.a.runBaseline(ctx, &base, t.flags)
 	if err != nil {
 		return cannotRun{error: err}
 	}
 	tr.Command = t.commandLine(gocmd.Test{})
-	e, err := baselines(t.store).Save(tr)
-	t.baseline = e.ID
+	t.baseline, err = t.a.saveBaseline(t.store, tr, said)
 	return err
 }
 
@@ -243,16 +252,16 @@ func (t *tester) record(ctx context.Context, tgt *target.Target, test gocmd.Test
 
 // tell saves a test's trace, prints the test's output, and says what was recorded.
 func (t *tester) tell(test gocmd.Test, r testRun, runs *[]eachRun, last *outcome) error {
-	e, err := t.store.Save(r.trace)
-	if err != nil {
-		return err
-	}
+	e, lost := t.a.save(t.store, r.trace)
 	output, end := cutOutcome(r.output)
 	if end.text != "" {
 		*last = end
 	}
 	if _, err := t.a.programOut.Write(output); err != nil && !errors.Is(err, io.ErrClosedPipe) {
 		return err
+	}
+	if lost != nil {
+		return lost
 	}
 	failed := r.trace.Exit.Failed()
 	result := "ok  "
@@ -261,7 +270,7 @@ func (t *tester) tell(test gocmd.Test, r testRun, runs *[]eachRun, last *outcome
 	}
 	t.a.note("%s  %s  %s  %s of %s (%s, %s)", e.ID, result, test.Name, plural(int(r.trace.Calls()), "call", "calls"),
 		plural(len(r.trace.Functions), "function", "functions"), r.trace.Exit, took(r.trace.Duration))
-	*runs = append(*runs, eachRun{t.pkg, test.Name, e.ID, failed})
+	*runs = append(*runs, eachRun{t.pkg, test.Name, nameOf(t.store, e), failed})
 	return nil
 }
 
@@ -273,7 +282,7 @@ func (t *tester) summary(runs []eachRun) {
 			failed++
 		}
 	}
-	t.a.note("%s: %s recorded, %d failed (baseline: %s)", t.pkg, plural(len(runs), "test", "tests"), failed, t.baseline)
+	t.a.note("%s: %s recorded, %d failed (baseline: %s)", t.pkg, plural(len(runs), "test", "tests"), failed, cmp.Or(t.baseline, "none"))
 }
 
 // outcome is the line in which a test program says how all of its tests ended.
@@ -333,7 +342,7 @@ func (a *app) nextOfEach(runs []eachRun) {
 		return
 	}
 	r := runs[max(0, slices.IndexFunc(runs, func(r eachRun) bool { return r.Failed }))]
-	a.note("Next:\ntracerag tree%[1]s %[2]s\ntracerag ask%[1]s %[2]s \"your question\"", a.dirFlag(), r.Trace)
+	a.note("Next:\ntracerag tree%[1]s %[2]s\ntracerag ask%[1]s %[2]s \"your question\"", a.dirFlag(), quote(r.Trace))
 }
 
 // watchEach shows at a terminal how far the inner tracerags are, until it is stopped.

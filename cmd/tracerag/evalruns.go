@@ -31,6 +31,10 @@ import (
 // that was done before and nothing has changed, and returns the traces' IDs by the
 // runs' names.
 func (a *app) recordRuns(ctx context.Context, x *eval.Experiment, dir *results.Dir, s *store.Store, e *evalFlags) (map[string]string, error) {
+	var no *store.UnwritableError
+	if err := s.Check(); errors.As(err, &no) {
+		return nil, fmt.Errorf("traces cannot be saved in %s: %w: choose another directory with --out", no.Dir, no.Err)
+	}
 	program, err := a.evalProgram(ctx, x, dir)
 	if err != nil {
 		return nil, err
@@ -107,11 +111,20 @@ func (a *app) recordRun(ctx context.Context, x *eval.Experiment, name, program s
 	switch code := cmd.ProcessState; {
 	case err != nil && !errors.As(err, &exit):
 		return "", err
+	case len(bytes.TrimSpace(ids)) == 0 && code.ExitCode() == run.Exit:
+		text, _ := output.text()
+		return "", fmt.Errorf("%s was not recorded%s", commandLine(command), lastLines(text))
 	case len(bytes.TrimSpace(ids)) == 0 || code.ExitCode() != run.Exit:
 		text, _ := output.text()
 		return "", fmt.Errorf("%s exited with %d, want %d%s\nif it should, say so in the file: exit: %[2]d", commandLine(command), code.ExitCode(), run.Exit, lastLines(text))
 	}
 	id := strings.TrimSpace(string(ids))
+	if tr, _, err := s.Load(id); err != nil {
+		return "", err
+	} else if len(x.Baseline) > 0 && tr.Baseline == "" {
+		text, _ := output.text()
+		return "", fmt.Errorf("the experiment's baseline failed, so that nothing would be pruned by it: give others in the file, or none%s", baselineLine(text))
+	}
 	return id, dir.SaveRun(x.Name, name, results.Run{Trace: id, Of: madeOf})
 }
 
@@ -132,6 +145,16 @@ func lastLines(text string) string {
 		return ""
 	}
 	return "\n" + text
+}
+
+// baselineLine is what tracerag run said of a baseline that failed.
+func baselineLine(text string) string {
+	const begin = "tracerag: baseline: "
+	if _, rest, ok := strings.Cut(text, begin); ok {
+		line, _, _ := strings.Cut(rest, "\n")
+		return "\n" + line
+	}
+	return ""
 }
 
 // args are the flags that choose the same recorder again.

@@ -116,7 +116,7 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	if isFile(g.baseline) {
 		name, right = quote(g.baseline), "\nor, if it is right now, the same command with --update"
 	}
-	a.note("the run is not that of the baseline. Next:\ntracerag compare%s %s %s%s%s", a.dirFlag(), name, rec.entry.ID, ignoreFlags(o.ignore), right)
+	a.note("the run is not that of the baseline. Next:\ntracerag compare%s %s %s%s%s", a.dirFlag(), name, quote(nameOf(s, rec.entry)), ignoreFlags(o.ignore), right)
 	return exitFailure, nil
 }
 
@@ -166,7 +166,11 @@ func (a *app) recordGate(ctx context.Context, s *store.Store, command []string, 
 	}
 	if g == nil {
 		r.output = file(a.stderr)
-		return apart.record(ctx, s, command, r)
+		rec, err := apart.record(ctx, s, command, r)
+		if err != nil {
+			return nil, err
+		}
+		return rec, nil
 	}
 	flags := []string{"--quiet=" + fmt.Sprint(a.quiet), "--dir=" + s.Dir()}
 	for _, p := range r.include {

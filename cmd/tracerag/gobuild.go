@@ -78,10 +78,10 @@ func innerFlag(f *pflag.FlagSet) *string {
 func (a *app) runGo(ctx context.Context, s *store.Store, g *gocmd.Command, typed, flags []string, r *runFlags, question string, finish func(*recording) error) int {
 	code, recs, err := a.recordGo(ctx, s, g, typed, flags, r)
 	if err == nil && r.each == 0 {
-		err = r.writeIDs(recs)
+		err = r.writeIDs(s, recs)
 	}
 	if err == nil && r.each == 0 {
-		err = a.finishGo(g, recs, code, question, finish)
+		err = a.finishGo(s, g, recs, code, question, finish)
 	}
 	if err != nil {
 		a.fail(err)
@@ -92,7 +92,7 @@ func (a *app) runGo(ctx context.Context, s *store.Store, g *gocmd.Command, typed
 	return code
 }
 
-func (a *app) finishGo(g *gocmd.Command, recs []*recording, code int, question string, finish func(*recording) error) error {
+func (a *app) finishGo(s *store.Store, g *gocmd.Command, recs []*recording, code int, question string, finish func(*recording) error) error {
 	switch len(recs) {
 	case 0:
 		if code == 0 {
@@ -103,19 +103,22 @@ func (a *app) finishGo(g *gocmd.Command, recs []*recording, code int, question s
 		return finish(recs[0])
 	}
 	for _, rec := range recs {
-		a.note("trace %s: %s, %s of %s (%s)", rec.entry.ID, rec.trace.Program.MainPath,
+		a.note("trace %s: %s, %s of %s (%s)", quote(nameOf(s, rec.entry)), rec.trace.Program.MainPath,
 			plural(int(rec.trace.Calls()), "call", "calls"), plural(len(rec.trace.Functions), "function", "functions"), rec.trace.Exit)
 	}
 	if question != "" {
-		return fmt.Errorf("go %s ran %d programs, and a question is about one run\ntracerag ask%s %s %s", g.Verb, len(recs), a.dirFlag(), recs[0].entry.ID, quote(question))
+		return fmt.Errorf("go %s ran %d programs, and a question is about one run\ntracerag ask%s %s %s", g.Verb, len(recs), a.dirFlag(), quote(nameOf(s, recs[0].entry)), quote(question))
 	}
-	a.note("Next:\ntracerag tree%s %s", a.dirFlag(), recs[0].entry.ID)
+	a.note("Next:\ntracerag tree%s %s", a.dirFlag(), quote(nameOf(s, recs[0].entry)))
 	return nil
 }
 
 // recordGo returns the exit code for the whole, and the recorded runs in order of
 // their packages.
 func (a *app) recordGo(ctx context.Context, s *store.Store, g *gocmd.Command, typed, flags []string, r *runFlags) (int, []*recording, error) {
+	if err := s.Check(); err != nil { // before the go command builds for nothing
+		return exitRunFailed, nil, err
+	}
 	dir, err := os.MkdirTemp("", "tracerag-")
 	if err != nil {
 		return exitRunFailed, nil, err
@@ -321,6 +324,9 @@ func (a *app) runInner(ctx context.Context, f *pflag.FlagSet, dir string, r *run
 	case err != nil:
 		a.fail(err)
 		report.Code, report.Failed = recordCode(args[0], err), true
+		if rec != nil && rec.trace.Exit.Code != 0 { // the program's own, though its trace is lost
+			report.Code = rec.trace.Exit.Code
+		}
 	case rec != nil:
 		report.Trace, report.Code = rec.entry.Path, rec.trace.Exit.Code
 	}
@@ -355,7 +361,7 @@ func (a *app) recordInner(ctx context.Context, f *pflag.FlagSet, args []string, 
 	if err != nil {
 		return nil, err
 	}
-	r.dir, r.typed, r.program, r.deadline = runDir, order.Command, order.Program, order.Deadline
+	r.dir, r.typed, r.program, r.deadline, r.tests = runDir, order.Command, order.Program, order.Deadline, order.Test
 	if order.Each > 0 {
 		return nil, a.runInnerEach(ctx, s, args, order, r, report, path)
 	}

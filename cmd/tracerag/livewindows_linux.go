@@ -102,17 +102,18 @@ func (w *windows) snapshot(name string) (answer, error) {
 	if w.from != nil {
 		tr.Baseline = w.baseline
 	}
-	e, err := w.s.Save(tr)
+	e, err := w.a.save(w.s, tr)
 	if err != nil {
 		return answer{}, err
 	}
 	w.saved++
+	id := nameOf(w.s, e)
 	what := "window"
 	if tr.Name != "" {
 		what += " " + tr.Name
 	}
-	return answer{Trace: e.ID, Message: fmt.Sprintf("%s: %s of %s in %v: trace %s", what, plural(int(tr.Calls()), "call", "calls"),
-		plural(len(tr.Functions), "function", "functions"), tr.Duration.Round(10*time.Millisecond), e.ID)}, nil
+	return answer{Trace: id, Message: fmt.Sprintf("%s: %s of %s in %v: trace %s", what, plural(int(tr.Calls()), "call", "calls"),
+		plural(len(tr.Functions), "function", "functions"), tr.Duration.Round(10*time.Millisecond), quote(id))}, nil
 }
 
 // finish saves what is open when the program has ended or is let go: tr is its
@@ -130,9 +131,9 @@ func (w *windows) finish(tr *trace.Trace) error {
 	case w.saved > 0:
 		return nil
 	}
-	e, err := w.s.Save(tr)
+	e, err := w.a.save(w.s, tr)
 	if err == nil {
-		w.a.note("no window was opened; the whole run: %s of %s: trace %s", plural(int(tr.Calls()), "call", "calls"), plural(len(tr.Functions), "function", "functions"), e.ID)
+		w.a.note("no window was opened; the whole run: %s of %s: trace %s", plural(int(tr.Calls()), "call", "calls"), plural(len(tr.Functions), "function", "functions"), quote(nameOf(w.s, e)))
 	}
 	return err
 }
@@ -160,6 +161,10 @@ func (a *app) runWindows(ctx context.Context, s *store.Store, args []string, r *
 		a.fail(err)
 		return recordCode(args[0], cannotRun{error: err})
 	}
+	if err := s.Check(); err != nil {
+		a.fail(err)
+		return exitRunFailed
+	}
 	// Servers read nothing. So a terminal's input is for us.
 	tgt.NoInput = terminal(a.stdin)
 	live, err := probe.Start(ctx, tgt, r.probeOptions())
@@ -182,14 +187,18 @@ func (a *app) runWindows(ctx context.Context, s *store.Store, args []string, r *
 	}
 	a.note("recording process %d: %s opens a window", live.Pid(), hint)
 	tr, err := live.Wait(ctx)
+	code := exitRunFailed
 	if err == nil {
+		code = tr.Exit.Code
 		err = w.finish(tr)
 	}
 	if err != nil {
 		a.fail(err)
-		return exitRunFailed
+		if code == 0 {
+			return exitRunFailed
+		}
 	}
-	return tr.Exit.Code
+	return code
 }
 
 // attach records a process that runs already, until it ends or we are told to let
@@ -197,6 +206,9 @@ func (a *app) runWindows(ctx context.Context, s *store.Store, args []string, r *
 func (a *app) attach(ctx context.Context, s *store.Store, pid int, r *runFlags) error {
 	tgt, err := target.Of(pid, r.include, r.exclude)
 	if err != nil {
+		return err
+	}
+	if err := s.Check(); err != nil {
 		return err
 	}
 	live, err := probe.Attach(ctx, tgt, pid, r.probeOptions())

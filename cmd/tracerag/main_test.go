@@ -59,7 +59,7 @@ func commandPath(t *testing.T) string {
 func TestScripts(t *testing.T) {
 	// Built here: a script cannot say what is wrong with a build.
 	programs := map[string]string{}
-	for _, name := range []string{"twice", "exits", "stdio", "server", "values"} {
+	for _, name := range []string{"twice", "exits", "stdio", "server", "values", "changes"} {
 		programs[name] = fixtures.Build(t, name)
 	}
 	testscript.Run(t, testscript.Params{

@@ -57,7 +57,7 @@ func (a *app) recordOne(ctx context.Context, tgt *target.Target, r *runFlags) (*
 	if r.recorder.name != "breakpoint" {
 		o := r.probeOptions()
 		prepared := func() {}
-		if tgt.Output == nil { // several may be recorded at a time otherwise
+		if tgt.Output == nil || tgt.Silent { // several may be recorded at a time otherwise
 			prepared = a.wait("preparing " + quote(tgt.Args[0]))
 		}
 		o.Started = func(int) { prepared() }

@@ -9,10 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
-	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -76,6 +73,7 @@ type runFlags struct {
 	// Set when the go command has built the program and starts it for us.
 	dir            string   // the program's working directory
 	typed, program []string // what was typed, and the part of it that stands for the program
+	tests          bool     // the program is tests
 }
 
 func (r *runFlags) add(f *pflag.FlagSet) {
@@ -189,6 +187,9 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 		return a.runEach(ctx, s, f.Args(), &r)
 	}
 	if g != nil {
+		if r.values != nil {
+			a.noteTwice(f.Args())
+		}
 		return a.runGo(ctx, s, g, f.Args(), args[:len(args)-f.NArg()], &r, *question, finish)
 	}
 	if o, err := a.promptOptions(&p); err == nil && !a.quiet {
@@ -196,12 +197,14 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 		go tokens.For(o.Model).Count(" ")
 	}
 	rec, err := a.record(ctx, s, f.Args(), &r)
-	if err != nil {
+	if rec == nil {
 		a.fail(err)
 		return recordCode(f.Arg(0), err)
 	}
 	code := rec.trace.Exit.Code
-	err = r.writeIDs([]*recording{rec})
+	if err == nil {
+		err = r.writeIDs(s, []*recording{rec})
+	}
 	if err == nil {
 		err = finish(rec)
 	}
@@ -280,10 +283,11 @@ func (a *app) findTarget(args []string, r *runFlags) (*target.Target, error) {
 type recording struct {
 	trace *trace.Trace
 	entry store.Entry
-	tests bool // of go test: the program has no --version that would make a baseline
+	tests bool // of go test: no arguments make the program only start
 }
 
-// record runs the baseline, if one is to be run, and then the program.
+// record runs the baseline, if one is to be run, and then the program. A run that was
+// made is returned also with an error: its trace is not saved then.
 func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runFlags) (*recording, error) {
 	tgt, err := a.findTarget(args, r)
 	if err != nil {
@@ -293,9 +297,19 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 		tgt.Dir = r.dir
 	}
 	tgt.Output = r.output
+	choice, err := a.findBaseline(s, r.baseline)
+	if err == nil {
+		err = a.checkValues(tgt, r)
+	}
+	if err == nil {
+		err = checkStore(s, choice)
+	}
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := r.limited(ctx, 0)
 	defer cancel()
-	baseline, err := a.baseline(ctx, s, tgt, r)
+	baseline, err := a.baseline(ctx, s, tgt, choice, r)
 	if err != nil {
 		return nil, err
 	}
@@ -308,6 +322,9 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 		if rewind, empty, err = inputAgain(a.stdin); err != nil {
 			return nil, err
 		}
+	}
+	if rewind != nil && r.typed == nil {
+		a.noteTwice(args)
 	}
 	tr, err := a.recordOne(ctx, tgt, r)
 	if over := r.over(ctx); over != nil && errors.Is(err, context.DeadlineExceeded) {
@@ -323,11 +340,8 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 	if rewind != nil {
 		a.observe(ctx, s, tgt, tr, r, rewind, empty)
 	}
-	e, err := s.Save(tr)
-	if err != nil {
-		return nil, err
-	}
-	return &recording{trace: tr, entry: e}, nil
+	e, err := a.save(s, tr)
+	return &recording{trace: tr, entry: e}, err
 }
 
 // limited returns a context that ends some time after the run's deadline, if it has
@@ -348,70 +362,20 @@ func (r *runFlags) over(ctx context.Context) error {
 }
 
 // writeIDs writes the file that --id-file asks for. It is whole when it is there, and
-// empty if nothing was recorded.
-func (r *runFlags) writeIDs(recs []*recording) error {
+// empty if nothing was recorded. A trace that had to be saved elsewhere has its file's
+// path there.
+func (r *runFlags) writeIDs(s *store.Store, recs []*recording) error {
 	if r.idFile == "" {
 		return nil
 	}
 	return replaceFile(r.idFile, func(w io.Writer) error {
 		for _, rec := range recs {
-			if _, err := fmt.Fprintln(w, rec.entry.ID); err != nil {
+			if _, err := fmt.Fprintln(w, nameOf(s, rec.entry)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-}
-
-// baseline returns the id of the trace that is to be pruned by, "" for none. A
-// value that names a trace is one; any other is arguments.
-func (a *app) baseline(ctx context.Context, s *store.Store, tgt *target.Target, r *runFlags) (string, error) {
-	if r.baseline == "" {
-		return "", nil
-	}
-	_, e, err := s.Load(r.baseline)
-	if err == nil {
-		return e.ID, nil
-	}
-	if strings.HasPrefix(r.baseline, "@") || strings.HasSuffix(r.baseline, ".gz") {
-		return "", fmt.Errorf("--baseline: %w", err)
-	}
-	words, err := split(r.baseline)
-	if err != nil {
-		return "", fmt.Errorf("--baseline=%s: %w", r.baseline, err)
-	}
-	base := *tgt
-	base.Args = append([]string{tgt.Args[0]}, words...)
-	base.Silent, base.Output = true, nil
-	command := base.Args
-	if r.program != nil {
-		command = slices.Concat(r.program, words)
-	}
-	a.note("baseline: running %s", commandLine(command))
-	// Whoever interrupts this run does not want the program to be started after it.
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	tr, err := a.recordOne(ctx, &base, r)
-	if err == nil && tr.Exit != (trace.Exit{}) {
-		// The interrupt key is the program's, too. It may have ended before our
-		// own signal has come through to ctx.
-		select {
-		case <-ctx.Done():
-		case <-time.After(interruptDelay):
-		}
-	}
-	interrupted := ctx.Err() != nil
-	stop()
-	switch {
-	case interrupted:
-		return "", errInterrupted
-	case err != nil:
-		return "", fmt.Errorf("--baseline: %w", err)
-	}
-	tr.Command = command
-	if e, err = baselines(s).Save(tr); err != nil {
-		return "", fmt.Errorf("--baseline: %w", err)
-	}
-	return e.ID, nil
 }
 
 // split splits a command line as a shell does, without expanding anything.
@@ -481,7 +445,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	case rec.tests:
 		a.note("call tree: %s", plural(v.whole, "node", "nodes"))
 	default:
-		a.note("call tree: %s (--baseline=--version would leave out what every start does)", plural(v.whole, "node", "nodes"))
+		a.note("call tree: %s (%s)", plural(v.whole, "node", "nodes"), a.startHint(s, tr))
 	}
 	if v.tree.Size == 0 {
 		empty := fmt.Errorf("trace %s: the call tree is empty: %s", rec.entry.ID, emptyReason(tr, v))
@@ -492,8 +456,8 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 		return nil
 	}
 	if question != "" {
-		a.note("trace: %s", rec.entry.ID)
-		q := &inquiry{names: []string{rec.entry.ID}, question: question, copy: toClipboard, tree: t, prompt: p, model: m}
+		a.note("trace: %s", quote(nameOf(s, rec.entry)))
+		q := &inquiry{names: []string{nameOf(s, rec.entry)}, question: question, copy: toClipboard, tree: t, prompt: p, model: m}
 		return a.ask(ctx, s, q)
 	}
 	if a.quiet {
@@ -519,8 +483,12 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 		a.warnings(pr)
 		a.note("prompt: %s", budgetLine(pr))
 	}
-	a.note("trace: %s. Next:", rec.entry.ID)
-	a.hint(fmt.Sprintf("tracerag tree%[1]s\ntracerag ask%[1]s \"your question\"\ntracerag prompt%[1]s --copy \"your question\"", a.dirFlag()))
+	name, which := quote(nameOf(s, rec.entry)), ""
+	if name != rec.entry.ID {
+		which = " " + name // @last is another one
+	}
+	a.note("trace: %s. Next:", name)
+	a.hint(fmt.Sprintf("tracerag tree%[1]s%[2]s\ntracerag ask%[1]s%[2]s \"your question\"\ntracerag prompt%[1]s --copy%[2]s \"your question\"", a.dirFlag(), which))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -73,7 +74,12 @@ func (a *app) planValues(v *valueFlags, t *treeFlags, p *promptFlags, question *
 		chosen := map[string]bool{}
 		for _, pattern := range v.patterns {
 			names, err := a.valueFunctions(pattern, vw, whole, p, *question)
-			if err != nil {
+			var missing *calltree.NotFoundError
+			switch {
+			case errors.As(err, &missing):
+				a.complain("values: %v", err) // the other functions have theirs
+				continue
+			case err != nil:
 				return nil, fmt.Errorf("--values: %w", err)
 			}
 			for _, n := range names {
@@ -88,6 +94,74 @@ func (a *app) planValues(v *valueFlags, t *treeFlags, p *promptFlags, question *
 		}
 		return out, nil
 	}}
+}
+
+// checkValues finds out before the program runs which names it cannot have values for:
+// those of no function that is recorded. They are left out, and the others go on. That
+// all of them are such is an error, but for tests of several packages, each of which has
+// functions of its own.
+func (a *app) checkValues(tgt *target.Target, r *runFlags) error {
+	var kept []string
+	var last error
+	for _, pattern := range r.valueFlags.patterns {
+		err := error(nil)
+		if pattern != "all" && pattern != ownFunctions && !strings.HasPrefix(pattern, "#") {
+			err = hasFunction(tgt, pattern)
+		}
+		if err == nil {
+			kept = append(kept, pattern)
+			continue
+		}
+		if last != nil {
+			a.complain("values: %v", last)
+		}
+		last = err
+	}
+	if last != nil && len(kept) == 0 && !r.tests {
+		return fmt.Errorf("no values: %w", last)
+	}
+	if last != nil {
+		a.complain("values: %v", last)
+	}
+	r.valueFlags.patterns = kept
+	return nil
+}
+
+// hasFunction returns an error if no recorded function of a program is meant by a
+// pattern.
+func hasFunction(tgt *target.Target, pattern string) error {
+	var own, inlined, others []string
+	for i := range tgt.Binary.Funcs {
+		f := &tgt.Binary.Funcs[i]
+		switch {
+		case f.Wrapper:
+		case tgt.Records(f.Package):
+			own = append(own, f.Name)
+		default:
+			others = append(others, f.Name)
+		}
+	}
+	_, err := calltree.Match(pattern, own)
+	var missing *calltree.NotFoundError
+	if !errors.As(err, &missing) {
+		return err
+	}
+	// The tables of inlined calls take their time, and few names need them.
+	for i := range tgt.Binary.Funcs {
+		for _, c := range tgt.Binary.Inlined(&tgt.Binary.Funcs[i]) {
+			if tgt.Records(c.Package) {
+				inlined = append(inlined, c.Name)
+			}
+		}
+	}
+	if _, err := calltree.Match(pattern, inlined); err == nil {
+		return nil
+	}
+	if found, err := calltree.Match(pattern, others); err == nil && !strings.Contains(pattern, "*") {
+		return fmt.Errorf("calls of %s are not recorded: name its package with --include, too", found[0])
+	}
+	missing.Within = "the program"
+	return missing
 }
 
 // valueFunctions are the linker names of the functions that a pattern means.
@@ -168,6 +242,11 @@ func inputAgain(stdin io.Reader) (rewind func() error, empty bool, err error) {
 	return nil, false, errors.New("--values runs the program twice, and standard input can be read only once: redirect it from a file (< FILE), or from /dev/null if the program reads nothing")
 }
 
+// noteTwice says what a second run means before there is a first.
+func (a *app) noteTwice(command []string) {
+	a.note("values: %s will run twice, the second time without output: what it changes is changed twice", commandLine(command))
+}
+
 // patience is how long a second run may take: one under a debugger needs longer than
 // the first. Where somebody ended the first, the second ends by itself no more than
 // that one did.
@@ -183,7 +262,7 @@ func patience(tr *trace.Trace) time.Duration {
 func (a *app) observe(ctx context.Context, s *store.Store, tgt *target.Target, tr *trace.Trace, r *runFlags, rewind func() error, empty bool) {
 	err := a.tryObserve(ctx, s, tgt, tr, r, rewind, empty)
 	if err != nil {
-		a.note("no values: %v", err)
+		a.complain("no values: %v", err)
 	}
 }
 
@@ -227,7 +306,7 @@ func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target
 		return err
 	}
 	tr.Activations = seen.Activations
-	a.observed(seen, ctx.Err() != nil)
+	a.observed(seen, tr, ctx.Err() != nil)
 	return nil
 }
 
@@ -243,7 +322,7 @@ func (a *app) hider(tr *trace.Trace) (func(string) string, error) {
 }
 
 // observed says what a second run has shown, and what it has not.
-func (a *app) observed(seen *breakpoint.Observation, interrupted bool) {
+func (a *app) observed(seen *breakpoint.Observation, tr *trace.Trace, interrupted bool) {
 	nodes := map[trace.NodeID]bool{}
 	for i := range seen.Activations {
 		nodes[seen.Activations[i].Node] = true
@@ -257,12 +336,43 @@ func (a *app) observed(seen *breakpoint.Observation, interrupted bool) {
 	case seen.Full:
 		a.note("values: there is no room for more: name fewer functions (--values=FUNC)")
 	}
-	if seen.Unmatched > 0 {
-		a.note("values: of %s it is not known which of the first run they are: that run took another way, or several functions start their goroutine",
-			plural(seen.Unmatched, "call", "calls"))
+	if !interrupted && !seen.TimedOut && seen.Exit.Known() {
+		if other := differences(seen, tr); len(other) > 0 {
+			a.note("values: the second run did not do what the first did: %s", strings.Join(other, "; "))
+		}
+	}
+	if seen.Unclear > 0 {
+		a.note("values: %s could not be matched to the first run: several functions start their goroutine", plural(seen.Unclear, "call", "calls"))
 	}
 	a.without(seen.NotEntered, "the compiler has inlined (go run, or -gcflags=all=-l, keeps their calls)")
 	a.without(seen.Unknown, "DWARF does not describe")
+}
+
+// differences says in what a second run was another one than the first. What it printed
+// is not compared: the first one's output was the user's alone.
+func differences(seen *breakpoint.Observation, tr *trace.Trace) (out []string) {
+	if seen.Exit != tr.Exit {
+		out = append(out, fmt.Sprintf("it ended with %s, the first with %s", seen.Exit, tr.Exit))
+	}
+	if n := len(seen.NotCalled); n > 0 {
+		first := seen.NotCalled[0]
+		out = append(out, fmt.Sprintf("%s of %s not called, first %s%s", number(int64(n)), plural(seen.Watched, "function was", "functions were"),
+			calltree.ShortName(first), declaredAt(tr, first)))
+	}
+	if seen.Unmatched > 0 {
+		out = append(out, fmt.Sprintf("%s made where the first has none, first of %s", plural(seen.Unmatched, "call was", "calls were"), calltree.ShortName(seen.FirstOther)))
+	}
+	return out
+}
+
+// declaredAt is where a function of a trace begins, for a message.
+func declaredAt(tr *trace.Trace, name string) string {
+	i := slices.IndexFunc(tr.Functions, func(f trace.Function) bool { return f.Name == name })
+	if i < 0 || tr.Functions[i].StartLine == 0 {
+		return ""
+	}
+	f := &tr.Functions[i]
+	return fmt.Sprintf(" (%s:%d)", path.Base(strings.ReplaceAll(f.File, "\\", "/")), f.StartLine)
 }
 
 // without names functions of which there are no values.

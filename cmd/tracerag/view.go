@@ -92,7 +92,7 @@ func (a *app) loadBaselines(s *store.Store, views []*view, t *treeFlags) ([]*tra
 		return nil, nil
 	case "":
 	default:
-		base, _, err := s.Load(t.baseline)
+		base, _, err := loadBaseline(s, t.baseline)
 		if err != nil {
 			return nil, fmt.Errorf("--baseline: %w", err)
 		}

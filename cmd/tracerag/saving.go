@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"tracerag/trace"
+	"tracerag/trace/store"
+)
+
+// A run cannot be had twice: its trace is saved somewhere, or it is said that it is
+// lost.
+
+// save saves the trace of a run that is over: if not in the store, then in the system's
+// temporary directory or the user's cache directory, and says so.
+func (a *app) save(s *store.Store, tr *trace.Trace) (store.Entry, error) {
+	e, err := s.Save(tr)
+	var no *store.UnwritableError
+	if !errors.As(err, &no) {
+		return e, err
+	}
+	places := []string{os.TempDir()}
+	if cache, err := os.UserCacheDir(); err == nil {
+		places = append(places, filepath.Join(cache, "tracerag"))
+	}
+	e, elsewhere := store.Rescue(tr, places...)
+	if elsewhere != nil {
+		return e, fmt.Errorf("the trace of this run is lost: it cannot be saved in %s: %w\nnor elsewhere:\n%w", no.Dir, no.Err, elsewhere)
+	}
+	a.complain("the trace cannot be saved in %s: %v\nit was saved as %s instead. To take it into a store:\ntracerag import%s %s", no.Dir, no.Err, e.Path, a.dirFlag(), quote(e.Path))
+	return e, nil
+}
+
+// nameOf is how a saved trace is named in commands: by its id, or by its file when that
+// is not in the store.
+func nameOf(s *store.Store, e store.Entry) string {
+	if filepath.Dir(e.Path) == s.Dir() {
+		return e.ID
+	}
+	return e.Path
+}
