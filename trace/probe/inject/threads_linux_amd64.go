@@ -1,7 +1,9 @@
 package inject
 
 import (
+	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,29 +38,73 @@ type Range struct{ Start, End uint64 }
 const mostSteps = 10_000
 
 // MoveOut lets each thread that is about to run an instruction in one of the
-// ranges run, by itself, until it is outside of all. Then nobody is in the middle
-// of the code there, and it may be changed.
+// ranges run until it is outside of all. Then nobody is in the middle of the code
+// there, and it may be changed.
+//
+// In a process that was attached to they run freely, for moments: if we were killed
+// while one runs a single step, the trap behind that would end the program. What they
+// do meanwhile is what they would do in any case.
 func (p *Process) MoveOut(ranges ...Range) error {
 	return p.do(func() error {
-		for _, t := range p.threads {
-			if err := p.moveOut(t, ranges); err != nil {
-				return fmt.Errorf("thread %d: %w", t.tid, err)
+		for deadline := time.Now().Add(attachTime); ; {
+			inside, err := p.inside(ranges)
+			if err != nil || len(inside) == 0 {
+				return err
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("thread %d does not leave the code at %#x", inside[0].tid, ranges[0].Start)
+			}
+			for _, t := range inside {
+				if t.seized {
+					err = p.runOn(t, deadline)
+				} else {
+					err = p.moveOut(t, ranges)
+				}
+				if err != nil && !errors.Is(err, ErrEnded) {
+					return fmt.Errorf("thread %d: %w", t.tid, err)
+				}
+			}
+			// They may have made others.
+			if inside[0].seized {
+				if err := p.stopAll(deadline); err != nil {
+					return err
+				}
 			}
 		}
-		return nil
 	})
 }
 
-func (p *Process) moveOut(t *thread, ranges []Range) (err error) {
-	if t.seized && !t.masked {
-		// If we are killed it goes on with the mask that it has then: so not for
-		// longer than it takes.
-		defer func() {
-			if e := t.unmaskSignals(); err == nil {
-				err = e
-			}
-		}()
+// inside are the threads that are about to run an instruction in one of the ranges.
+func (p *Process) inside(ranges []Range) (inside []*thread, err error) {
+	for _, t := range p.threads {
+		var regs unix.PtraceRegs
+		if err := unix.PtraceGetRegs(t.tid, &regs); err != nil {
+			return nil, err
+		}
+		if within(regs.Rip, ranges) {
+			inside = append(inside, t)
+		}
 	}
+	return inside, nil
+}
+
+// runOn lets a thread run for a moment.
+func (p *Process) runOn(t *thread, deadline time.Time) error {
+	if err := t.unmaskSignals(); err != nil {
+		return err
+	}
+	if err := unix.PtraceCont(t.tid, 0); err != nil {
+		return err
+	}
+	time.Sleep(20 * time.Microsecond)
+	if err := unix.PtraceInterrupt(t.tid); err != nil {
+		return err
+	}
+	return p.settle(t, deadline)
+}
+
+// moveOut lets a thread run, by single steps, until it is outside of all ranges.
+func (p *Process) moveOut(t *thread, ranges []Range) error {
 	for range mostSteps {
 		var regs unix.PtraceRegs
 		if err := unix.PtraceGetRegs(t.tid, &regs); err != nil {
