@@ -124,7 +124,8 @@ type Recorded struct {
 // Serve answers one client until in ends or ctx is done. Nothing but the protocol is
 // written to out.
 func Serve(ctx context.Context, o Options, in io.ReadCloser, out io.WriteCloser) error {
-	err := newServer(o, progressEvery).Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
+	w := newWire(in, out)
+	err := newServer(o, progressEvery).Run(ctx, &sdk.IOTransport{Reader: wireReader{w}, Writer: wireWriter{w}, MaxLineLength: -1})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
 	}

@@ -361,3 +361,33 @@ func TestEndsKeepsBothEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestMCPSurvivesBadMessages writes lines that are no messages to the command, and then
+// requests, which it answers.
+func TestMCPSurvivesBadMessages(t *testing.T) {
+	cmd := exec.Command(commandPath(t), "mcp", "--dir="+t.TempDir())
+	cmd.Stdin = strings.NewReader("hello\nnull\n[]\n\x00\xff\n" + strings.Repeat("x", 3<<20) + "\n" +
+		`{"jsonrpc":"1.0","id":5,"method":"ping"}` + "\n" +
+		`{"jsonrpc":"2.0","id":6,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":` + "\n" +
+		`{"jsonrpc":"2.0","id":7,"method":"ping"}` + "\n")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	code := regexp.MustCompile(`"id":(\w+),"error":\{"code":(-\d+)`)
+	var got []string
+	for _, m := range code.FindAllStringSubmatch(stdout.String(), -1) {
+		got = append(got, m[1]+" "+m[2])
+	}
+	if want := "null -32700|null -32600|null -32600|null -32700|null -32600|5 -32600|null -32700"; strings.Join(got, "|") != want {
+		t.Errorf("errors %s, want %s\n%s", strings.Join(got, "|"), want, &stdout)
+	}
+	for _, part := range []string{`"id":6,"result":{`, `"id":7,"result":{`} {
+		if !strings.Contains(stdout.String(), part) {
+			t.Errorf("no %s in\n%s", part, &stdout)
+		}
+	}
+}
