@@ -5,39 +5,20 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"tracerag/trace"
 	"tracerag/trace/target"
 )
 
-// relaySignals sends the signals that are sent to us on to others. Those that a
-// terminal makes it has sent to all of its group, so these are only not to end us.
+// relaySignals sends the signals that are sent to us alone on to others. Those that are sent
+// to our group, as by a terminal, the others have had, and these are only not to end us.
 func relaySignals(to func() []int) (stop func()) {
-	terminal := target.SharesGroup()
-	sigs := make(chan os.Signal, 16)
-	done := make(chan struct{})
-	signal.Notify(sigs, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
-	go func() {
-		for {
-			select {
-			case s := <-sigs:
-				if terminal && (s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGHUP) {
-					continue
-				}
-				for _, pid := range to() {
-					_ = syscall.Kill(pid, s.(syscall.Signal))
-				}
-			case <-done:
-				return
-			}
+	return target.Forward(func(s syscall.Signal) {
+		for _, pid := range to() {
+			_ = syscall.Kill(pid, s)
 		}
-	}()
-	return func() {
-		signal.Stop(sigs)
-		close(done)
-	}
+	})
 }
 
 func signalCode(state *os.ProcessState) int {

@@ -66,7 +66,6 @@ func startStopped(t *target.Target) (pid int, err error) {
 			Ptrace: true, // stops it when it has become the program
 			// Without us it would run into breakpoints that nobody handles.
 			Pdeathsig: unix.SIGKILL,
-			Setpgid:   !target.SharesGroup(),
 		},
 	})
 	if err != nil {

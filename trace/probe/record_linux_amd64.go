@@ -168,7 +168,7 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 		return nil, err
 	}
 	defer release()
-	proc, err := inject.Start(t.Path, t.Args, inject.Attr{Dir: t.Dir, Files: files, SharesGroup: target.SharesGroup()})
+	proc, err := inject.Start(t.Path, t.Args, inject.Attr{Dir: t.Dir, Files: files})
 	if errors.Is(err, inject.ErrPtrace) || errors.Is(err, inject.ErrPrivileged) || errors.Is(err, fs.ErrPermission) {
 		return nil, err // as with any recorder
 	}

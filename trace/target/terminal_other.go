@@ -7,9 +7,6 @@ import (
 	"os/signal"
 )
 
-// SharesGroup reports whether a target should be started in our process group.
-func SharesGroup() bool { return true }
-
 // HandOver leaves the interrupt key to the target while it runs: the console
 // sends it to every process of the group. The returned function undoes it.
 func HandOver(int) (takeBack func()) {

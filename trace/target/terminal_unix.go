@@ -5,26 +5,11 @@ package target
 import (
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-// SharesGroup reports whether a target should be started in our process group:
-// where there is a terminal. The terminal talks to groups, and the shell made
-// ours for the whole of a pipeline; in it the target may read the keyboard, is
-// interrupted by Ctrl-C, stopped by Ctrl-Z, and goes to the background and back
-// together with us, as if it were started alone. Where there is no terminal a
-// group of its own is better: a signal that is sent to our group reaches the
-// target once, forwarded by us.
-func SharesGroup() bool {
-	tty, err := openTerminal()
-	if err != nil {
-		return false
-	}
-	tty.Close()
-	return true
-}
 
 func openTerminal() (*os.File, error) {
 	return os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -33,30 +18,98 @@ func openTerminal() (*os.File, error) {
 // HandOver leaves the terminal and its signals to the started target, and
 // forwards to it the signals that are sent to us. The returned function undoes
 // this; it must be called when the target has ended.
+//
+// The target is in our process group, as it would be if it were started alone: a shell
+// made the group for the whole of a pipeline, or a system that runs jobs made it to end them
+// all. In it the target may read the keyboard, is interrupted by Ctrl-C, stopped by
+// Ctrl-Z, killed with the group, and goes to the background and back together with us.
+// Only where a debugging server of the system starts it, on macOS, it has one of its own.
 func HandOver(pid int) (takeBack func()) {
 	group, err := unix.Getpgid(pid)
 	shared := err == nil && group == unix.Getpgrp()
+	forward := Forward
+	restore := func() {}
+	if !shared {
+		forward, restore = forwardAll, foreground(group)
+	}
+	stop := forward(func(s syscall.Signal) { _ = syscall.Kill(pid, s) })
+	return func() {
+		restore()
+		stop()
+	}
+}
+
+// forwarded are the signals that are passed on.
+var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
+
+// Forward calls send with each signal that is sent to us alone, and keeps it from ending
+// us. Those that are sent to our process group the others in it get, too.
+func Forward(send func(syscall.Signal)) (stop func()) {
+	sigs := make(chan os.Signal, 16)
+	signal.Notify(sigs, forwarded...)
+	ready, done, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		withWitness(ready, func(toGroup func(syscall.Signal) (yes, known bool)) {
+			for {
+				select {
+				case s := <-sigs:
+					// One signal that was sent to the group twice may have come to the
+					// witness once, so what has come meanwhile is taken together.
+					for _, s := range withQueued(s, sigs) {
+						yes, known := toGroup(s)
+						if !known {
+							yes = fromTerminal(s)
+						}
+						if !yes {
+							send(s)
+						}
+					}
+				case <-done:
+					return
+				}
+			}
+		})
+	}()
+	<-ready
+	return func() {
+		signal.Stop(sigs)
+		close(done)
+		<-ended
+	}
+}
+
+// withQueued returns a signal and those that wait in a channel, each once.
+func withQueued(first os.Signal, sigs <-chan os.Signal) []syscall.Signal {
+	all := []syscall.Signal{first.(syscall.Signal)}
+	for {
+		select {
+		case s := <-sigs:
+			if !slices.Contains(all, s.(syscall.Signal)) {
+				all = append(all, s.(syscall.Signal))
+			}
+		default:
+			return all
+		}
+	}
+}
+
+// forwardAll calls send with each signal that is sent to us.
+func forwardAll(send func(syscall.Signal)) (stop func()) {
 	sigs := make(chan os.Signal, 16)
 	done := make(chan struct{})
-	signal.Notify(sigs, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH)
+	signal.Notify(sigs, forwarded...)
 	go func() {
 		for {
 			select {
 			case s := <-sigs:
-				if !shared || !fromTerminal(s) {
-					_ = syscall.Kill(pid, s.(syscall.Signal))
-				}
+				send(s.(syscall.Signal))
 			case <-done:
 				return
 			}
 		}
 	}()
-	restore := func() {}
-	if !shared {
-		restore = foreground(group)
-	}
 	return func() {
-		restore()
 		signal.Stop(sigs)
 		close(done)
 	}

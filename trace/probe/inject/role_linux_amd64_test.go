@@ -276,7 +276,7 @@ func startRole(files [3]*os.File, sharesGroup bool, role string, args ...string)
 		return nil, err
 	}
 	return Start(self, append([]string{self}, args...), Attr{
-		Env: append(os.Environ(), roleVariable+"="+role, "GORACE=atexit_sleep_ms=0"), Files: files, SharesGroup: sharesGroup,
+		Env: append(os.Environ(), roleVariable+"="+role, "GORACE=atexit_sleep_ms=0"), Files: files, OwnGroup: !sharesGroup,
 	})
 }
 

@@ -19,9 +19,8 @@ type Attr struct {
 	Dir   string      // working directory; empty: ours
 	Env   []string    // nil: ours
 	Files [3]*os.File // standard input, output and error; nil: closed
-	// SharesGroup leaves the program in our process group; otherwise it leads
-	// one of its own.
-	SharesGroup bool
+	// OwnGroup has the program lead a process group of its own; otherwise it is in ours.
+	OwnGroup bool
 }
 
 // Start starts the program and holds it before its first instruction. Other than
@@ -85,7 +84,7 @@ func fork(path string, argv []string, attr Attr, pidfd *int) (pid int, err error
 	}
 	return syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Dir: attr.Dir, Env: attr.Env, Files: files,
-		Sys: &syscall.SysProcAttr{Ptrace: true, Setpgid: !attr.SharesGroup, PidFD: pidfd},
+		Sys: &syscall.SysProcAttr{Ptrace: true, Setpgid: attr.OwnGroup, PidFD: pidfd},
 	})
 }
 

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// signalsProgram builds testdata/signals in a directory of its own.
+func signalsProgram(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if msg, err := exec.Command("go", "build", "-o", filepath.Join(dir, "signals"), "./testdata/signals").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, msg)
+	}
+	return dir
+}
+
+// A groupJob is a command in a session of its own, without a terminal, as a system that runs jobs
+// starts it.
+type groupJob struct {
+	cmd    *exec.Cmd
+	in     io.Closer
+	lines  chan string
+	stderr bytes.Buffer
+}
+
+func startJob(t *testing.T, dir string, args ...string) *groupJob {
+	t.Helper()
+	j := &groupJob{cmd: exec.Command(args[0], args[1:]...), lines: make(chan string, 100)}
+	j.cmd.Dir, j.cmd.Stderr = dir, &j.stderr
+	j.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if last := args[len(args)-1]; last == "./signals" || last == "wait" {
+		in, err := j.cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.in = in
+	}
+	out, err := j.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(-j.cmd.Process.Pid, syscall.SIGKILL); _ = j.cmd.Wait() })
+	go func() {
+		for s := bufio.NewScanner(out); s.Scan(); {
+			j.lines <- s.Text()
+		}
+		close(j.lines)
+	}()
+	return j
+}
+
+// want requires that the program prints a line next; "" that it ends.
+func (j *groupJob) want(t *testing.T, line string) {
+	t.Helper()
+	select {
+	case got := <-j.lines:
+		if got != line {
+			t.Fatalf("printed %q, want %q\n%s", got, line, &j.stderr)
+		}
+	case <-time.After(time.Minute):
+		t.Fatalf("prints nothing, want %q\n%s", line, &j.stderr)
+	}
+}
+
+// TestSignalsOnce sends signals to the process group of a job, and to its first process
+// alone: the recorded program gets each once, as it does alone.
+func TestSignalsOnce(t *testing.T) {
+	dir, command := signalsProgram(t), commandPath(t)
+	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGTERM}
+	for name, args := range map[string][]string{
+		"untraced":   {"./signals"},
+		"probe":      {command, "run", "--recorder=probe", "--", "./signals"},
+		"breakpoint": {command, "run", "--recorder=breakpoint", "--", "./signals"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := startJob(t, dir, args...)
+			j.want(t, "ready")
+			sent := 0
+			for round := range 3 {
+				for _, s := range signals {
+					for _, to := range []int{-j.cmd.Process.Pid, j.cmd.Process.Pid} {
+						if to > 0 && round == 1 {
+							continue // several in a row to the group
+						}
+						if to > 0 {
+							// Two of a kind that have not been handled are one.
+							time.Sleep(200 * time.Millisecond)
+						}
+						if err := syscall.Kill(to, s); err != nil {
+							t.Fatal(err)
+						}
+						sent++
+						j.want(t, s.String())
+					}
+				}
+			}
+			time.Sleep(200 * time.Millisecond) // for one too many
+			j.in.Close()
+			j.want(t, fmt.Sprint("total ", sent))
+			j.want(t, "")
+			if err := j.cmd.Wait(); err != nil {
+				t.Errorf("%v\n%s", err, &j.stderr)
+			}
+		})
+	}
+}
+
+// TestGroupEnds ends a job by its process group: nothing of it lives on.
+func TestGroupEnds(t *testing.T) {
+	dir, command := signalsProgram(t), commandPath(t)
+	for _, recorder := range []string{"probe", "breakpoint"} {
+		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+			t.Run(recorder+" "+s.String(), func(t *testing.T) {
+				j := startJob(t, dir, command, "run", "--recorder="+recorder, "--", "./signals", "wait")
+				j.want(t, "ready")
+				pid := j.cmd.Process.Pid
+				if err := syscall.Kill(-pid, s); err != nil {
+					t.Fatal(err)
+				}
+				j.want(t, "")
+				_ = j.cmd.Wait()
+				if code := j.cmd.ProcessState.ExitCode(); s == syscall.SIGTERM && code != 128+15 {
+					t.Errorf("exit code %d, want that of the signal\n%s", code, &j.stderr)
+				}
+				for end := time.Now().Add(10 * time.Second); syscall.Kill(-pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+					if time.Now().After(end) {
+						t.Fatal("processes of the group live on")
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestGroupIsOurs: the program is in the process group that it is in alone, in all runs that a
+// command makes of it.
+func TestGroupIsOurs(t *testing.T) {
+	command := commandPath(t)
+	source, err := filepath.Abs(filepath.Join("testdata", "signals"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		runs int
+		args []string
+	}{
+		{"probe", 1, []string{"run", "--recorder=probe", "--", "./signals", "quick"}},
+		{"breakpoint", 1, []string{"run", "--recorder=breakpoint", "--", "./signals", "quick"}},
+		{"values and a baseline", 3, []string{"run", "--values", "--baseline=base", "--", "./signals", "quick"}},
+		{"go test", 2, []string{"run", "--dir", "traces", "--", "go", "test", "-count=1", source}},
+		{"each test", 2, []string{"run", "--dir", "traces", "--each", "--", "go", "test", "-count=1", source}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := signalsProgram(t)
+			groups := filepath.Join(dir, "groups")
+			if strings.Contains(tt.name, "test") { // they run in the package's directory
+				dir, groups = source, filepath.Join(source, "groups")
+				tt.args[2] = t.TempDir()
+				t.Cleanup(func() { os.Remove(groups) })
+			}
+			j := startJob(t, dir, append([]string{command}, tt.args...)...)
+			for range j.lines {
+			}
+			if err := j.cmd.Wait(); err != nil {
+				t.Fatalf("%v\n%s", err, &j.stderr)
+			}
+			text, err := os.ReadFile(groups)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := strings.Repeat(strconv.Itoa(j.cmd.Process.Pid)+"\n", tt.runs)
+			if string(text) != want {
+				t.Errorf("process groups %q, want %q\n%s", text, want, &j.stderr)
+			}
+		})
+	}
+}
