@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -501,8 +502,29 @@ func TestExperimentRecords(t *testing.T) {
 	write("main.go", source+"\nfunc init() { show(nil) }\n")
 	again(true)
 
-	rewrite(program, "two", 3)
+	// A baseline that fails would leave the trees as they are, other than the file says.
+	if err := os.WriteFile(x.file, fmt.Appendf(nil, "baseline: [x]\n"+strings.Replace(text, "in.txt:", "other.txt:", 1), program, "two", 3), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	_, stderr := x.run(1, "--prompts-only")
+	if !strings.Contains(stderr, "run once: the experiment's baseline failed") || !strings.Contains(stderr, " x failed (exit status 3: no input): the tree is not pruned by it") {
+		t.Errorf("messages:\n%s", stderr)
+	}
+	// Nothing is built or run for traces that could not be saved.
+	traces := filepath.Join(x.dir, "out", "traces")
+	if err := errors.Join(os.Rename(traces, traces+".away"), os.WriteFile(traces, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr = x.run(1, "--prompts-only")
+	if !strings.Contains(stderr, "traces cannot be saved in "+traces+": it is not a directory: choose another directory with --out") {
+		t.Errorf("messages:\n%s", stderr)
+	}
+	if err := errors.Join(os.Remove(traces), os.Rename(traces+".away", traces)); err != nil {
+		t.Fatal(err)
+	}
+
+	rewrite(program, "two", 3)
+	_, stderr = x.run(1, "--prompts-only")
 	if !strings.Contains(stderr, "run once: ") || !strings.Contains(stderr, " x exited with 0, want 3") {
 		t.Errorf("messages:\n%s", stderr)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -340,6 +341,33 @@ func TestRecordTool(t *testing.T) {
 		t.Error("it ended by itself")
 	}
 	a.has(a.ask("record", args{"command": []string{exits, "-how=exit"}}), "(exit status 3)")
+}
+
+// TestRecordToolSays: what a user reads on standard error an agent reads in the answer.
+func TestRecordToolSays(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no recorder that is tested on this system")
+	}
+	dir := t.TempDir()
+	changes, mark := fixtures.Build(t, "changes"), filepath.Join(dir, "ran")
+	a := startAgent(t, dir, nil, "--allow-run")
+	a.has(a.ask("record", args{"command": []string{changes}, "baseline": []string{"-nosuch"}}),
+		"; the baseline failed, and nothing is left out by it", "-nosuch failed (exit status 2: flag provided but not defined: -nosuch)")
+	text, failed := a.call("record", args{"command": []string{changes, "-mark", mark}, "values": []string{"wrok"}})
+	if !failed || !strings.Contains(text, "did you mean main.work?") {
+		t.Errorf("failed %v: %s", failed, text)
+	}
+	traces := filepath.Join(dir, store.DirName)
+	if err := errors.Join(os.RemoveAll(traces), os.WriteFile(traces, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	text, failed = a.call("record", args{"command": []string{changes, "-mark", mark}})
+	if !failed || !strings.Contains(text, "no trace was saved (exit code 125)") || !strings.Contains(text, "traces cannot be saved in "+traces) {
+		t.Errorf("failed %v: %s", failed, text)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the program has run")
+	}
 }
 
 func TestEndsKeepsBothEnds(t *testing.T) {
