@@ -192,14 +192,28 @@ func (c *Client) try(ctx context.Context, d *dialect, stream io.Writer) (Answer,
 // it came: the stream that was asked for, or one JSON document from a server that
 // does not stream. The first byte decides; Content-Type is often wrong.
 func (x *exchange) read(stream io.Writer) (Answer, *Error) {
-	a := Answer{Model: x.client.cfg.Model}
-	var text strings.Builder
+	c := x.client
+	a := Answer{Model: c.cfg.Model}
+	out := &answerWriter{mask: c.redact.mask, most: c.cfg.MaxAnswer, stream: stream}
+	written := func(err error) *Error {
+		switch {
+		case err != nil && x.caller.Err() != nil:
+			return ended(x.caller)
+		case err != nil:
+			return &Error{Kind: KindWrite, what: "cannot write the answer", Message: c.redact.clean(err.Error()), cause: err}
+		case out.full:
+			return &Error{Kind: KindTooLong, what: fmt.Sprintf("the answer was cut: it is longer than %s", megabytes(int64(c.cfg.MaxAnswer)))}
+		}
+		return nil
+	}
 	s := newEvents(x.body)
 	thought := false
 	done := false
 	var fail *Error
 	for !done && fail == nil {
+		stop := x.await()
 		data, err := s.next()
+		stop()
 		if err != nil {
 			fail = x.streamEnd(err, a)
 			if err == io.EOF && !s.seen && s.other != nil {
@@ -220,28 +234,26 @@ func (x *exchange) read(stream io.Writer) (Answer, *Error) {
 			break
 		}
 		if ch.model != "" {
-			a.Model = x.client.redact.clean(ch.model)
+			a.Model = c.redact.clean(ch.model)
 		}
 		if ch.usage != nil {
 			a.Usage = ch.usage
 		}
 		thought = thought || ch.thought
 		if ch.text != "" {
-			text.WriteString(ch.text)
-			if stream != nil {
-				if _, err := io.WriteString(stream, ch.text); err != nil {
-					fail = &Error{Kind: KindWrite, what: "cannot write the answer", Message: x.client.redact.clean(err.Error()), cause: err}
-				}
-			}
+			fail = written(out.add(ch.text))
 		}
-		if ch.finish != "" {
-			a.FinishReason = x.client.redact.clean(ch.finish)
+		if ch.finish != "" && a.FinishReason == "" {
+			a.FinishReason = c.redact.clean(ch.finish)
 			// What may still come is the usage, at once or never.
 			x.hurry()
 		}
 		done = s.whole
 	}
-	a.Text = text.String()
+	if err := out.end(); fail == nil {
+		fail = written(err)
+	}
+	a.Text = out.text.String()
 	if fail == nil && strings.TrimSpace(a.Text) == "" {
 		a.Text = ""
 		fail = emptyAnswer(a, thought)

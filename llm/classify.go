@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // refusal explains a response that is not an answer; nil when it may be one.
@@ -115,9 +116,6 @@ func (x *exchange) serverSays(s said, status int) *Error {
 		e.hint = "write the base URL with https:// (OPENAI_BASE_URL)"
 	case status == 429 || status == 0 && rateCode.MatchString(code):
 		e.Kind, e.what, e.retry = KindRateLimit, "the server limits the rate of requests", true
-		if e.after.told && e.after.d > MaxRetryAfter {
-			e.what += fmt.Sprintf(" and asks to wait %v", e.after.d)
-		}
 	case status == 408:
 		e.Kind, e.what, e.retry = KindTimeout, "the server gave up waiting", true
 	case status >= 500 || status == 0 && serverCode.MatchString(code):
@@ -129,6 +127,12 @@ func (x *exchange) serverSays(s said, status int) *Error {
 		e.Kind, e.what = KindServer, "the server broke the answer off"
 	default:
 		e.Kind, e.what = KindRequest, "the server refuses the request"
+	}
+	if e.retry && e.after.tooLong() {
+		e.retry = false
+		wait := e.after.d.Round(time.Second)
+		e.what += fmt.Sprintf(" and asks to wait %v", wait)
+		e.hint = fmt.Sprintf("ask again in %v, or ask another model; at most %v are waited for", wait, MaxRetryAfter)
 	}
 	return e
 }
@@ -253,6 +257,10 @@ func (x *exchange) streamEnd(err error, a Answer) *Error {
 		return nil // [DONE] or the usage did not come, but the answer did
 	}
 	switch {
+	case errors.Is(err, errTooMuch):
+		return &Error{Kind: KindTooLong, what: fmt.Sprintf("the server sent more than %s for one answer", megabytes(x.client.cfg.received()))}
+	case context.Cause(x.ctx) == errNoAnswer && x.caller.Err() == nil:
+		return &Error{Kind: KindTimeout, what: fmt.Sprintf("the server sent signs of life and no answer for %v", x.patience())}
 	case x.caller.Err() != nil:
 		return ended(x.caller)
 	case context.Cause(x.ctx) == errSilent:

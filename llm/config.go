@@ -16,6 +16,7 @@ const (
 	DefaultTimeout    = 10 * time.Minute // a local server may read a long prompt for minutes before the first word
 	DefaultMaxRetries = 4                // with waits of about 1, 2, 4 and 8 seconds
 	DefaultAPIVersion = "2024-10-21"     // generally available, not a preview
+	DefaultMaxAnswer  = 1 << 20          // bytes of text; the longest answer of a model has half of it
 )
 
 // Config says which model of which server to ask, and how. The zero value of
@@ -51,6 +52,15 @@ type Config struct {
 
 	MaxTokens   int      // of the answer, thinking included; 0: the server's own limit
 	Temperature *float64 // nil: the server's own
+
+	// MaxAnswer bounds the answer's text in bytes, whatever the server thinks of
+	// MaxTokens: 0 is DefaultMaxAnswer. With MaxTokens it is no more than that many
+	// tokens can have. All that the server sends for one answer, thinking and
+	// signs of life included, may be receivedFactor times as much.
+	MaxAnswer int
+
+	// UserAgent says who asks: "" is "tracerag".
+	UserAgent string
 
 	// MaxRetries is how often a request is sent again: 0 is DefaultMaxRetries,
 	// negative never.
@@ -171,10 +181,46 @@ func (c Config) settle() (Config, error) {
 	if c.MaxTokens < 0 {
 		return c, &configError{fmt.Sprintf("the answer's token limit is %d", c.MaxTokens), "give a positive number, or 0 for the server's own limit"}
 	}
+	if c.MaxAnswer < 0 {
+		return c, &configError{fmt.Sprintf("the answer's limit is %d bytes", c.MaxAnswer), "give a positive number, or 0 for the default"}
+	}
+	if c.MaxAnswer == 0 {
+		c.MaxAnswer = DefaultMaxAnswer
+	}
+	if n := c.MaxTokens; n > 0 && n < c.MaxAnswer/maxTokenBytes {
+		c.MaxAnswer = max(n*maxTokenBytes, leastAnswer)
+	}
+	if c.UserAgent == "" {
+		c.UserAgent = "tracerag"
+	}
 	if t := c.Temperature; t != nil && !(*t >= 0 && *t <= 2) { // written so that NaN is refused
 		return c, &configError{fmt.Sprintf("the temperature is %v", *t), "give a number from 0 to 2"}
 	}
 	return c, nil
+}
+
+const (
+	// maxTokenBytes is more than tokens have on average: the longest of all are runs
+	// of blanks, of 128 bytes.
+	maxTokenBytes = 64
+	// leastAnswer is the least that is taken, so that a few words' limit, which a server
+	// may reckon otherwise, cuts none.
+	leastAnswer = 4 << 10
+	// receivedFactor is how much a server may send for each byte of text: events of
+	// two letters have 300 bytes around them, and thinking comes before the answer.
+	receivedFactor = 64
+	// leastReceived leaves room for thinking before a short answer.
+	leastReceived = 16 << 20
+)
+
+// received is how many bytes a server may send for one answer.
+func (c *Config) received() int64 { return max(leastReceived, receivedFactor*int64(c.MaxAnswer)) }
+
+func megabytes(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
 }
 
 // parseBaseURL repeats the URL in an error only where it cannot hold a secret.

@@ -24,6 +24,7 @@ const (
 	KindDropped   Kind = "dropped"    // the stream ended before the answer did; tried again while nothing was delivered
 	KindProtocol  Kind = "protocol"   // the answer is not what the protocol says
 	KindEmpty     Kind = "empty"      // the answer is complete and has no text
+	KindTooLong   Kind = "too long"   // the answer is over Config.MaxAnswer
 	KindRequest   Kind = "request"    // the server, or this package, refuses the request
 	KindCanceled  Kind = "canceled"   // the caller's context ended: Unwrap gives its error
 	KindWrite     Kind = "write"      // the caller's writer failed: Unwrap gives its error
@@ -132,6 +133,7 @@ var kindHints = map[Kind]string{
 	KindTimeout:   "ask again, or allow more time: large prompts and slow machines need minutes before the first word",
 	KindDropped:   "ask again",
 	KindProtocol:  "the base URL may name something that is not an OpenAI-compatible endpoint (OPENAI_BASE_URL)",
+	KindTooLong:   "no honest answer is so long: ask again, or allow more (--max-answer)",
 	KindEmpty:     "ask again, or allow more tokens for the answer (--max-tokens): a reasoning model spends them on thinking first",
 }
 

@@ -15,12 +15,23 @@ import (
 
 const (
 	maxErrorBody = 64 << 10 // of a refusal, as much as is read
-	maxAnswer    = 64 << 20 // of an answer; 16M tokens are more than any model writes
+	maxHeaders   = 256 << 10
 	maxRedirects = 5
 
 	// usageGrace is how long the usage may come after the answer has ended.
 	usageGrace = 10 * time.Second
 )
+
+var (
+	// errTooMuch says that the server has sent more than it may.
+	errTooMuch = errors.New("the server sends without end")
+	// errNoAnswer is the cause of a context that ended because only signs of life came.
+	errNoAnswer = errors.New("only signs of life came")
+)
+
+// patienceFactor is for how many times the longest silence signs of life are taken
+// for a word.
+const patienceFactor = 6
 
 // errSilent is the cause of a context that our own time-out ended.
 var errSilent = errors.New("the server is silent")
@@ -36,6 +47,7 @@ type exchange struct {
 	cancel context.CancelCauseFunc
 	idle   time.Duration // longest silence, <= 0: no limit
 	timer  *time.Timer
+	alive  *time.Timer // runs while nothing but signs of life comes
 
 	zeroTemperature bool
 
@@ -49,11 +61,14 @@ func (c *Client) newExchange(ctx context.Context, zeroTemperature bool) *exchang
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	x.timer = time.AfterFunc(time.Hour, func() { x.cancel(errSilent) })
 	x.timer.Stop()
+	x.alive = time.AfterFunc(time.Hour, func() { x.cancel(errNoAnswer) })
+	x.alive.Stop()
 	return x
 }
 
 func (x *exchange) close() {
 	x.timer.Stop()
+	x.alive.Stop()
 	x.cancel(nil)
 	if x.response != nil {
 		x.response.Body.Close()
@@ -71,11 +86,24 @@ func (x *exchange) expect() (stop func()) {
 	return func() { x.timer.Stop() }
 }
 
+// patience is how long nothing but signs of life may come; <= 0: no limit.
+func (x *exchange) patience() time.Duration { return patienceFactor * x.idle }
+
+// await starts the clock of patience; the function returned stops it.
+func (x *exchange) await() (stop func()) {
+	if x.idle <= 0 {
+		return func() {}
+	}
+	x.alive.Reset(x.patience())
+	return func() { x.alive.Stop() }
+}
+
 // hurry shortens the silence allowed, once only the usage is still to come.
 func (x *exchange) hurry() {
 	if x.idle <= 0 || x.idle > usageGrace {
 		x.idle = usageGrace
 	}
+	time.AfterFunc(x.idle, func() { x.cancel(errSilent) }) // signs of life are none now
 }
 
 // send has the library build the request and waits for the response's headers.
@@ -117,6 +145,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
+	req.Header.Set("User-Agent", x.client.cfg.UserAgent)
 	stop := x.expect()
 	resp, err := x.client.http.Do(req)
 	stop()
@@ -125,22 +154,28 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	x.response = resp
-	x.body = &io.LimitedReader{R: &watched{x, resp.Body}, N: maxAnswer}
+	x.body = &watched{x, resp.Body, x.client.cfg.received()}
 	empty := *resp
 	empty.Body = http.NoBody
 	return &empty, nil
 }
 
-// watched is a body read under the clock of silence.
+// watched is a body read under the clock of silence, and up to a size, which is that
+// of what it unpacks to.
 type watched struct {
 	x    *exchange
 	body io.Reader
+	left int64
 }
 
 func (w *watched) Read(p []byte) (int, error) {
+	if w.left <= 0 {
+		return 0, errTooMuch
+	}
 	stop := w.x.expect()
-	n, err := w.body.Read(p)
+	n, err := w.body.Read(p[:min(int64(len(p)), w.left)])
 	stop()
+	w.left -= int64(n)
 	return n, err
 }
 
@@ -165,6 +200,11 @@ func newHTTPClient(base *http.Client) *http.Client {
 	h := &http.Client{}
 	if base != nil {
 		*h = *base
+	}
+	if t, ok := http.DefaultTransport.(*http.Transport); ok && h.Transport == nil {
+		t = t.Clone()
+		t.MaxResponseHeaderBytes = maxHeaders
+		h.Transport = t
 	}
 	h.Timeout = 0
 	h.CheckRedirect = func(req *http.Request, via []*http.Request) error {

@@ -17,7 +17,10 @@ const maxMessage = 500
 
 // redactor cuts secrets out of text that others wrote. It holds the key only
 // behind a pointer, so that printing a struct around it shows an address.
-type redactor struct{ key *regexp.Regexp }
+type redactor struct {
+	key  *regexp.Regexp // a short one
+	mask *keyMask
+}
 
 // anySecret finds keys that are not ours: servers echo masked forms of the key
 // ("sk-proj-****abcd"), and proxies dump whole headers.
@@ -27,7 +30,7 @@ var anySecret = regexp.MustCompile(`(?i)\b(?:sk|rk|pk|gsk|xai)-[a-z0-9_*.\-]{6,}
 	`|\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?[^\r\n"'<>,;]+` +
 	`|\b(?:x-)?api[-_]key["']?\s*[:=]\s*["']?[^\s"'<>,;]+`)
 
-// newRedactor knows the key as it is and as URLs and JSON spell it. A key of
+// newRedactor knows the key in all the forms of keyMask. A key of
 // fewer than 8 characters is a placeholder ("ollama", "none") and is cut only
 // where it stands as a word of its own, lest it eat every "e" of a message.
 func newRedactor(key string) redactor {
@@ -35,16 +38,15 @@ func newRedactor(key string) redactor {
 	if key == "" {
 		return redactor{}
 	}
+	if mask := newKeyMask(key); mask != nil {
+		return redactor{mask: mask}
+	}
 	quoted, _ := json.Marshal(key)
 	forms := []string{key, url.QueryEscape(key), url.PathEscape(key), strings.Trim(string(quoted), `"`)}
 	for i := range forms {
 		forms[i] = regexp.QuoteMeta(forms[i])
 	}
-	pattern := strings.Join(forms, "|")
-	if len(key) < 8 {
-		pattern = `(?:^|\b)(?:` + pattern + `)(?:\b|$)`
-	}
-	return redactor{regexp.MustCompile(pattern)}
+	return redactor{key: regexp.MustCompile(`(?:^|\b)(?:` + strings.Join(forms, "|") + `)(?:\b|$)`)}
 }
 
 // clean makes foreign text fit for one line of an error: secrets cut out first
@@ -55,6 +57,7 @@ func (r redactor) clean(s string) string {
 	if r.key != nil {
 		s = r.key.ReplaceAllLiteralString(s, redacted)
 	}
+	s = r.mask.all(s)
 	s = anySecret.ReplaceAllLiteralString(s, redacted)
 	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(c rune) bool {
 		return unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Cf, c)

@@ -13,9 +13,10 @@ const (
 	firstBackoff = time.Second
 	maxBackoff   = 30 * time.Second
 
-	// MaxRetryAfter caps the wait that a server can ask for (Retry-After,
-	// retry-after-ms, Gemini's retryDelay). A longer one is cut to this; the
-	// error after the last attempt tells what was asked.
+	// MaxRetryAfter is the longest wait that a server can ask for (Retry-After,
+	// retry-after-ms, Gemini's retryDelay). Who asks for a longer one is not
+	// asked again: to come back earlier is what it does not want, and the error
+	// says what it does.
 	MaxRetryAfter = 60 * time.Second
 )
 
@@ -48,16 +49,21 @@ func retryAfter(h http.Header, now time.Time) wait {
 	return wait{}
 }
 
-// seconds refuses what is no time to wait: negative, NaN, and what overflows a Duration.
+// seconds refuses what is no time to wait: negative, infinite, and NaN.
 func seconds(s float64) wait {
-	if !(s >= 0) || s > math.MaxInt64/float64(time.Second)/2 {
+	if !(s >= 0) || math.IsInf(s, 1) {
 		return wait{}
 	}
+	const century = 100 * 365 * 24 * 3600
+	s = min(s, century)
 	return wait{time.Duration(s * float64(time.Second)), true}
 }
 
+// tooLong reports whether the server asks for a wait that nobody waits.
+func (w wait) tooLong() bool { return w.told && w.d > MaxRetryAfter }
+
 // backoff is the wait before the attempt after this one (from 1): the server's
-// wish, capped; else 1, 2, 4, ... 30 seconds, of which a random part of up to a
+// wish; else 1, 2, 4, ... 30 seconds, of which a random part of up to a
 // half is taken off, so that clients that failed together do not return together.
 // random is in [0, 1).
 func backoff(attempt int, asked wait, random float64) time.Duration {

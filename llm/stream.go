@@ -12,9 +12,9 @@ import (
 
 // maxEvent bounds one event. A server that answers in one piece inside a stream
 // sends the whole answer as one.
-const maxEvent = 16 << 20
+const maxEvent = 4 << 20
 
-var errEventTooLong = errors.New("an event of the stream is longer than 16 MiB")
+var errEventTooLong = errors.New("an event of the stream is longer than 4 MiB")
 
 // events splits a response into JSON documents: the data of server-sent events,
 // or the one document of a server that does not stream (then whole is set).

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"strconv"
@@ -37,6 +38,7 @@ type modelFlags struct {
 	timeout     time.Duration
 	maxTokens   int
 	temperature *float64
+	maxAnswer   byteSize
 	retries     int
 }
 
@@ -44,6 +46,7 @@ func (m *modelFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&m.baseURL, "base-url", "", "the endpoint's `URL` (default: $OPENAI_BASE_URL, or OpenAI's)")
 	f.DurationVar(&m.timeout, "timeout", 0, "give up after this `TIME` without a word from the model (default 10m)")
 	f.IntVar(&m.maxTokens, "max-tokens", 0, "let the answer have at most this many `TOKENS`")
+	f.Var(&m.maxAnswer, "max-answer", "cut an answer off after this `SIZE` of text, whatever the model was asked for\n(default 1MiB; with --max-tokens at most 64 bytes a token)")
 	f.Func("temperature", "sampling temperature, a `NUMBER` from 0 to 2 (default: the model's own)", func(s string) error {
 		n, err := strconv.ParseFloat(s, 64)
 		if err != nil {
@@ -56,7 +59,8 @@ func (m *modelFlags) add(f *pflag.FlagSet) {
 }
 
 func (a *app) modelConfig(m *modelFlags, model string) (llm.Config, error) {
-	c := llm.Config{Model: model, BaseURL: m.baseURL, Timeout: m.timeout, MaxTokens: m.maxTokens, MaxRetries: m.retries, Temperature: m.temperature}
+	c := llm.Config{Model: model, BaseURL: m.baseURL, Timeout: m.timeout, MaxTokens: m.maxTokens, MaxRetries: m.retries, Temperature: m.temperature,
+		MaxAnswer: int(min(m.maxAnswer, math.MaxInt32)), UserAgent: userAgent()}
 	c.OnRetry = func(attempt int, wait time.Duration, reason string) {
 		a.note("%s: trying again in %s (attempt %d failed)", reason, wait.Round(100*time.Millisecond), attempt)
 	}
@@ -155,11 +159,17 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 	defer stop()
 	start := time.Now()
 	began := a.wait("waiting for " + cfg.Model)
-	answer, askErr := client.Ask(ctx, req, onFirstWrite{a.stdout, began})
+	out := &untilDone{ctx: ctx, w: a.stdout}
+	answer, askErr := client.Ask(ctx, req, onFirstWrite{out, began})
+	stop() // another Ctrl-C ends what is left to do
 	began()
 	if answer.Text != "" {
 		if !strings.HasSuffix(answer.Text, "\n") {
-			fmt.Fprintln(a.stdout)
+			fmt.Fprintln(out)
+		}
+		if askErr == nil && answer.FinishReason == "length" {
+			answer.Incomplete = true
+			askErr = errTokenLimit
 		}
 		a.afterAnswer(conv, answer, time.Since(start))
 		if err := a.saveAnswer(s, about, conv, cfg.Model, answer); err != nil {
@@ -247,6 +257,10 @@ func (a *app) afterAnswer(conv *store.Conversation, answer llm.Answer, took time
 	for _, m := range conv.Messages {
 		sent = append(sent, m.Content)
 	}
+	if answer.Incomplete && len(answer.Text) > mostChecked {
+		a.note("the answer's citations were not checked: it was cut after %s bytes", number(int64(len(answer.Text))))
+		return
+	}
 	var unknown []string
 	for _, c := range prompt.CheckCitations(answer.Text, strings.Join(sent, "\n")) {
 		if !c.Known {
@@ -271,11 +285,14 @@ func answerNotes(answer llm.Answer, took time.Duration) []string {
 		}
 		notes = append(notes, fmt.Sprintf("%s by the server's count, %s", line, took.Round(100*time.Millisecond)))
 	}
-	if answer.FinishReason == "length" {
-		notes = append(notes, "the answer was cut at a limit of tokens: raise --max-tokens, or ask to go on with --continue")
-	}
 	return notes
 }
+
+// errTokenLimit is the failure of an answer that the server has cut.
+var errTokenLimit = errors.New("the answer was cut at a limit of tokens\nraise --max-tokens, or ask to go on with --continue")
+
+// mostChecked bounds the answer whose citations are looked for.
+const mostChecked = 256 << 10
 
 func (a *app) saveAnswer(s *store.Store, about store.Entry, conv *store.Conversation, model string, answer llm.Answer) error {
 	conv.Model, conv.Answer, conv.Incomplete = model, a.clean(answer.Text), answer.Incomplete // as it was shown

@@ -90,8 +90,12 @@ func (a *app) askAll(ctx context.Context, trials []*trial, dir *results.Dir, e *
 	return x, exitOK, nil
 }
 
-// interrupts has the first interrupt end the asking after what is under way, and the
-// second break that off.
+// interruptGrace is how long an interrupt lets answers come that are under way: they
+// are paid for, and may be as good as here.
+const interruptGrace = 700 * time.Millisecond
+
+// interrupts has an interrupt end the asking: no further question is asked, and what
+// is under way is broken off after interruptGrace. A second interrupt does not wait.
 func (x *examiner) interrupts(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	got := make(chan os.Signal, 2)
@@ -105,7 +109,8 @@ func (x *examiner) interrupts(ctx context.Context) (context.Context, func()) {
 					return
 				}
 				close(x.stop)
-				x.a.note("interrupted: waiting for the answers that are under way (again: do not wait)")
+				x.a.note("interrupted")
+				time.AfterFunc(interruptGrace, cancel)
 			case <-ctx.Done():
 				return
 			}

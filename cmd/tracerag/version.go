@@ -1,6 +1,9 @@
 package main
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+	"strings"
+)
 
 // version is that of the module, with the commit that it was built from.
 func version() string {
@@ -18,4 +21,10 @@ func version() string {
 		}
 	}
 	return v + " " + info.GoVersion
+}
+
+// userAgent names this program to servers.
+func userAgent() string {
+	v, _, _ := strings.Cut(version(), " ")
+	return "tracerag/" + strings.Trim(v, "()")
 }

@@ -230,6 +230,10 @@ func (m *pageModel) Ask(ctx context.Context, d viewer.Draft, p *prompt.Prompt, s
 	if answer.Text == "" {
 		return answer.Notes, askErr
 	}
+	if askErr == nil && answer.FinishReason == "length" {
+		answer.Incomplete = true
+		askErr = errTokenLimit
+	}
 	notes := append(answer.Notes, answerNotes(answer, time.Since(start))...)
 	conv := &store.Conversation{Question: m.app.mask(d.Question), Messages: []store.Message{{Role: "user", Content: p.Text}}}
 	for _, e := range m.about {

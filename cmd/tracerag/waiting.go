@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync"
@@ -83,6 +84,41 @@ type onFirstWrite struct {
 func (w onFirstWrite) Write(p []byte) (int, error) {
 	w.began()
 	return w.Writer.Write(p)
+}
+
+// untilDone is a writer that gives up when ctx ends, also amid a write: of what reads
+// our output nobody knows when it goes on.
+type untilDone struct {
+	ctx   context.Context
+	w     io.Writer
+	stuck bool // a write has not come back
+}
+
+func (u *untilDone) Write(p []byte) (int, error) {
+	if u.stuck {
+		return 0, u.ctx.Err()
+	}
+	type result struct {
+		n   int
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		n, err := u.w.Write(p)
+		done <- result{n, err}
+	}()
+	select {
+	case r := <-done:
+		return r.n, r.err
+	case <-u.ctx.Done():
+	}
+	select { // what is only just being written is let through
+	case r := <-done:
+		return r.n, r.err
+	case <-time.After(100 * time.Millisecond):
+		u.stuck = true
+		return 0, u.ctx.Err()
+	}
 }
 
 // lineBreaker is a writer whose text takes the place of the line.
