@@ -112,5 +112,11 @@ const (
 	profileLabels  = 400     // a label of it
 )
 
+// Fits returns a [*LimitError] if n things of so many bytes are more than what may be
+// made of a file of this size.
+func (l Limit) Fits(size int64, n int, bytes int64) error {
+	return l.budget(size).take(int64(n), bytes)
+}
+
 // Nodes is how many nodes a trace may have that is made of a file of this size.
 func (l Limit) Nodes(size int64) int { return int(l.budget(size).left / nodeMemory) }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -69,6 +70,9 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	var name string
 	addChoice(f, &name, "format", "the `FORMAT`, one of those above", names...)
 	out := f.StringP("output", "o", "-", "write to `FILE`")
+	largest := byteSize(exportCeiling)
+	f.Var(&largest, "max-size", "write at most `SIZE` (default 1GiB)")
+	f.Lookup("max-size").DefValue = "" // said above, as people say it
 	a.redactFlag(f)
 	before := count(f)
 	a.section(f, "Drawings: dot, mermaid, sequence")
@@ -106,7 +110,9 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	}
 	write, err := a.exporter(s, operand, format, &t, calltree.View{Depth: *depth, MaxNodes: *nodes})
 	if err == nil {
-		err = a.writeTo(*out, format.kind(), write)
+		err = a.writeTo(*out, format.kind(), func(w io.Writer) error {
+			return write(&ceiling{w: w, left: int64(min(largest, math.MaxInt64)), most: largest})
+		})
 	}
 	if err != nil {
 		return a.fail(err)
@@ -123,6 +129,24 @@ func (f *exportFormat) kind() outputKind {
 		return jsonOutput
 	}
 	return textOutput
+}
+
+// exportCeiling is the size of the largest export that nobody has asked for. Some
+// formats write the path of every node: a chain of functions becomes its square.
+const exportCeiling = 1 << 30
+
+// ceiling is a writer that takes so many bytes.
+type ceiling struct {
+	w    io.Writer
+	left int64
+	most byteSize
+}
+
+func (c *ceiling) Write(p []byte) (int, error) {
+	if c.left -= int64(len(p)); c.left < 0 {
+		return 0, fmt.Errorf("the export is larger than %s bytes\n--max-size allows more; --focus narrows the formats of the tree, and jsonl writes no path twice", number(int64(c.most)))
+	}
+	return c.w.Write(p)
 }
 
 // exporter returns what writes a trace in a format.

@@ -46,6 +46,25 @@ func (a *app) openStore(dir string) (*store.Store, error) {
 	return s, nil
 }
 
+// promptMemory is what a node of the call tree takes while a prompt is made of it: its
+// line, and the count of its tokens. TestMemoryIsInProportion measures it.
+const promptMemory = 4 << 10
+
+// promptFits returns an error if a prompt about the views would take more memory than
+// their traces may.
+func (a *app) promptFits(views []*view) error {
+	limit, err := a.readLimit()
+	if err != nil {
+		return err
+	}
+	for _, v := range views {
+		if err := limit.Fits(v.entry.Size, v.tree.Size, promptMemory); err != nil {
+			return fmt.Errorf("%s: no prompt of a call tree of %s nodes: %w\nor a part of it: --focus FUNC", v.entry.Path, number(int64(v.tree.Size)), err)
+		}
+	}
+	return nil
+}
+
 // collectWithin has garbage collected more often as the memory that one trace may take
 // is used up: else the heap may be twice what is in use.
 func collectWithin(limit int64) {

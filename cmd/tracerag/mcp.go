@@ -99,7 +99,19 @@ type keptView struct {
 	view *mcp.View
 }
 
-const keptViews = 4
+const (
+	keptViews = 4
+	keptNodes = 1_000_000 // of all together, but for the one that was opened last
+)
+
+func (b *mcpBackend) keptNodes() (n int) {
+	for _, k := range b.kept {
+		for _, r := range k.view.Runs {
+			n += len(r.Trace.Nodes)
+		}
+	}
+	return n
+}
 
 // List implements mcp.Backend.
 func (b *mcpBackend) List() (int, iter.Seq[mcp.Listed], error) {
@@ -154,6 +166,9 @@ func (b *mcpBackend) Open(whole bool, names ...string) (*mcp.View, error) {
 	}
 	b.kept = append(b.kept, keptView{key, v})
 	b.kept = b.kept[max(0, len(b.kept)-keptViews):]
+	for len(b.kept) > 1 && b.keptNodes() > keptNodes {
+		b.kept = slices.Delete(b.kept, 0, 1)
+	}
 	return v, nil
 }
 
@@ -211,6 +226,9 @@ func (b *mcpBackend) open(whole bool, paths []string) (*mcp.View, error) {
 	out := &mcp.View{
 		Rank: func(question string) *relevance.Ranking { return b.app.ranking(b.store, question, views) },
 		Prompt: func(question string, budget int) (*prompt.Prompt, error) {
+			if err := b.app.promptFits(views); err != nil {
+				return nil, err
+			}
 			in := b.app.promptInput(question, views...)
 			return prompt.Build(in, prompt.Options{Variant: prompt.Ordered, Budget: budget})
 		},

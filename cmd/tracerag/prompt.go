@@ -165,6 +165,9 @@ func (a *app) fullInput(question string, views []*view, p *promptFlags) (prompt.
 			return prompt.Input{}, fmt.Errorf("trace %s: the call tree is empty: %s", v.entry.ID, emptyReason(v.trace, v))
 		}
 	}
+	if err := a.promptFits(views); err != nil {
+		return prompt.Input{}, err
+	}
 	in := a.promptInput(question, views...)
 	in.Named = p.named(views...)
 	return in, nil

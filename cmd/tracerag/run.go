@@ -467,15 +467,19 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	if err != nil {
 		return err
 	}
-	in := a.promptInput("", v)
-	in.Mask = nil // nothing but its size is shown
-	in.Named = p.named(v)
-	counted := a.wait("counting the prompt's tokens")
-	pr, err := prompt.Build(in, o)
-	counted()
+	var pr *prompt.Prompt
+	if err = a.promptFits([]*view{v}); err == nil {
+		in := a.promptInput("", v)
+		in.Mask = nil // nothing but its size is shown
+		in.Named = p.named(v)
+		counted := a.wait("counting the prompt's tokens")
+		pr, err = prompt.Build(in, o)
+		counted()
+	}
 	var over *prompt.OverBudgetError
+	var large *trace.LimitError
 	switch {
-	case errors.As(err, &over):
+	case errors.As(err, &over), errors.As(err, &large):
 		a.note("%v", err) // nobody has asked yet
 	case err != nil:
 		return err

@@ -63,6 +63,9 @@ func runSizes(a *app, _ context.Context, c *command, args []string) int {
 		if err != nil {
 			return a.fail(err)
 		}
+		if err := a.promptFits(views); err != nil {
+			return a.fail(err)
+		}
 		row, err := prompt.Sizes(strings.Join(titles, " / "), a.promptInput("", views...), counter(o))
 		if err != nil {
 			return a.fail(fmt.Errorf("%s: %w", op, err))
