@@ -355,7 +355,12 @@ func (r *running) reserve(code uint64, marks int) (base uint64, err error) {
 // share maps the shared memory, in a smaller size where a limit refuses it or
 // would then refuse the program its own.
 func (r *running) share(t *target.Target, inner []uint32, o Options) error {
-	r.layout = machine.NewLayout(inner, 4*runtime.NumCPU(), o.Memory)
+	memory := o.Memory
+	if memory == 0 {
+		// No more than there is: nobody looks after it if we are killed.
+		memory = max(min(available(r.proc.Pid()), math.MaxInt64), 1)
+	}
+	r.layout = machine.NewLayout(inner, 4*runtime.NumCPU(), memory)
 	if o.limit != nil {
 		o.limit(&r.layout)
 	}
