@@ -77,7 +77,7 @@ func (n *neighbour) named(name string) bool {
 		w = w[:len(w)-1]
 	}
 	if n.word = passwordWord(w); n.word != "" {
-		n.plain, n.weak = true, name == "pass" // compilers have passes
+		n.plain, n.weak = true, strings.EqualFold(name, "pass") // compilers have passes, and tests
 		return true
 	}
 	n.word = keyWord(w)
@@ -139,7 +139,7 @@ func (n *neighbour) secret() (from, to int, ok bool) {
 	case v.from > n.to && n.text[v.from-1] == '"' && n.text[v.from-2] != '\\' && n.within():
 		ok = false // what ends there is the text that the name is in: "--password=" + x
 	case !n.plain:
-		ok = randomLike(secret) || n.word == "secret" && classes(secret) >= 3 && passwordLike(secret) && !v.weak
+		ok = randomLike(secret) || n.word == "secret" && len(secret) >= 8 && classes(secret) >= 3 && strings.ContainsAny(secret, "0123456789") && passwordLike(secret) && !v.weak
 	case v.weak: // "password", "..." in a call or a list
 		ok = passwordLike(secret) && (classes(secret) >= 3 || len(secret) >= 10) && !strings.ContainsAny(secret, "=:;,/")
 	default:
@@ -174,6 +174,12 @@ func (n *neighbour) value() (value, bool) {
 	if v, ok := n.assigned(); ok {
 		return v, true
 	}
+	if n.call { // Login: "..." says who it is
+		if quoted || closed > 0 || !c.take("(") {
+			return value{}, false
+		}
+		return c.arguments(true)
+	}
 	switch {
 	case c.take(":="), c.take("=="), c.take("!="), c.take("=>"):
 	case c.take("="):
@@ -183,15 +189,15 @@ func (n *neighbour) value() (value, bool) {
 			}
 		}
 	case c.take(":"):
-		if v, ok := c.line(); ok {
+		if v, ok := c.line(); ok && !n.weak {
 			return v, true
 		}
 	case c.take("("):
 		if quoted || closed > 0 {
 			return value{}, false
 		}
-		return c.arguments(n.call)
-	case c.take(","):
+		return c.arguments(false)
+	case !n.weak && c.take(","):
 		weak = true
 		if !quoted && closed == 0 { // f(password, "...") says nothing
 			return n.assigned()

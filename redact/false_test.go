@@ -18,6 +18,8 @@ func TestNoFalseMasks(t *testing.T) {
 		`attributes: map[string]string{"password": "string", "token": "computed"}`, `"password": {Type: cty.String, Sensitive: true},`, `input.Type = "password"`,
 		`key := "title"`, `m["passwordField"] = "user_password_2"`, `authPlugin: "caching_sha2_password"`, `PasswordHash: "sha256"`, `password := "sha-512"`,
 		`pass := "inline2"; run(pass)`, `pwd := "/home/user1/src"`, `pw := "stdin"`, `Password: cfg.Password,`, `Password: p2,`, `password: opts.Password2`, `token: lexer.TPlus2,`,
+		`if !s.ReadUint16LengthPrefixed(&b) || !bytes.Equal(s.ReadUint24LengthPrefixed, b) {`, `"Client-TLS12-Sign": "PASS", "Server-TLS13-Sign": "PASS",`, "want := `--- PASS: TestHelper1.*\n`",
+		`u := User{Login: String("ann1"), Authenticate: true}`, `ui.AskSecret("Name?1")`, `sign("secret", "\u3299\ufe0f")`, `token := "TestGetServerConfigFromV2Av3_token"`, `password := "XXXXXXXXXXXXXXXX-1"`,
 		`password := ""`, `if password == "" || password == "-" {`, `password != "<sensitive>"`,
 		// Words to people.
 		`errors.New("password: must have 8 letters")`, `fmt.Errorf("wrong password %q for user %s", p, u)`, `prompt("Password: ")`, `log.Print("token expired, login again")`,

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -9,7 +10,12 @@ import (
 // letters and digits or marks, and is not what programs have there: words, verbs of a
 // format, places in a template, paths, names of algorithms.
 func passwordLike(s string) bool {
-	if len(s) < 5 || len(s) > 200 || strings.ContainsAny(s, " \t\r\n<>`") || notPasswords.MatchString(s) {
+	if strings.IndexByte(s, '\\') >= 0 { // what escapes say, and not their digits
+		if said, err := strconv.Unquote(`"` + s + `"`); err == nil {
+			s = said
+		}
+	}
+	if len(s) < 5 || len(s) > 200 || strings.ContainsAny(s, " \t\r\n<>`") || notPasswords.MatchString(s) || entropy(s) < 1.5 {
 		return false
 	}
 	letters, digits, marks := 0, 0, 0
@@ -45,7 +51,7 @@ var (
 
 // randomLike reports whether a text beside a word such as token or key is a random one.
 func randomLike(s string) bool {
-	if len(s) < 16 || !base64Like.MatchString(s) {
+	if len(s) < 16 || !base64Like.MatchString(s) || aName.MatchString(s) {
 		return false
 	}
 	switch {
@@ -64,6 +70,7 @@ func randomLike(s string) bool {
 var (
 	onlyHex    = regexp.MustCompile(`\A(?:[0-9a-f]+|[0-9A-F]+)\z`)
 	base64Like = regexp.MustCompile(`\A[A-Za-z0-9+/_.~-]+={0,2}\z`)
+	aName      = regexp.MustCompile(`(?i)token|secret|password|credential`)
 	uuid       = regexp.MustCompile(`(?i)\A[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\z`)
 )
 

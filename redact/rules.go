@@ -185,6 +185,8 @@ func (r *rule) plausible(text string, from, to int) bool {
 	switch secret := text[from:to]; r.ID {
 	case "private-key":
 		return base64Line.MatchString(secret)
+	case "vault-service-token": // s.ReadUint16LengthPrefixed is none
+		return !strings.HasPrefix(secret, "s.") || turns(secret) > 6
 	case "authorization-header":
 		return randomLike(secret) || userAndPassword(secret)
 	case "docker-auth":
