@@ -16,6 +16,10 @@ import (
 // passed over takes no memory.
 const maxUnpacked = 16 << 30
 
+// maxEntry bounds a sample or another entry of a table that is no text: the path of
+// the deepest node has half a megabyte.
+const maxEntry = 16 << 20
+
 // input is a file that can be read from its start more than once.
 type input struct {
 	r    io.ReadSeeker
@@ -159,6 +163,13 @@ func inField(err error) error {
 
 // bytes returns the content of a field, until the next call.
 func (f *fields) bytes(d field) ([]byte, error) {
+	// Before it is read, not after: what it becomes has to fit beside it.
+	if most := f.b.left / (2 + stringMemory); d.number == profileStrings && int64(d.length) > most {
+		return nil, f.b.take(2+stringMemory, int64(d.length))
+	}
+	if d.number != profileStrings && d.number != profileComment && d.length > maxEntry {
+		return nil, fmt.Errorf("%w: an entry of it has %d bytes", errNoProfile, d.length)
+	}
 	if int64(d.length) < 0 {
 		return nil, fmt.Errorf("%w: a field in it is too long", errNoProfile)
 	}
