@@ -2,8 +2,10 @@ package trace_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -353,6 +355,32 @@ func TestWhatPprofMakesOfATrace(t *testing.T) {
 			t.Errorf("%s: another trace: %v", c.args, err)
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: error %v, want one with %q", c.args, err, c.want)
+		}
+	}
+}
+
+// The encoder is ours: its bytes are those that google/pprof's package writes.
+func TestTheFileIsAsPprofWritesIt(t *testing.T) {
+	for seed := range uint64(30) {
+		tr := randomTrace(seed)
+		if seed == 0 {
+			tr = sampleTrace()
+		}
+		zr, err := gzip.NewReader(bytes.NewReader(encode(t, tr)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, err := io.ReadAll(zr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.ParseUncompressed(ours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var theirs bytes.Buffer
+		if err := p.WriteUncompressed(&theirs); err != nil || !bytes.Equal(ours, theirs.Bytes()) {
+			t.Errorf("seed %d: %d bytes, google/pprof writes %d others, %v", seed, len(ours), theirs.Len(), err)
 		}
 	}
 }
