@@ -227,6 +227,9 @@ func (s *Stream) Next(r *Redactor, piece string) string {
 	return s.let(end, r, hits)
 }
 
+// Empty reports that nothing is held back.
+func (s *Stream) Empty() bool { return s.pending == "" }
+
 // Rest returns what was held back, at the end of the text.
 func (s *Stream) Rest(r *Redactor) string {
 	if r == nil {

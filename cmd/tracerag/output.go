@@ -72,7 +72,10 @@ func (o *output) flush() error {
 		return nil
 	}
 	defer o.mu.Unlock()
-	text := o.pending + o.stream.Rest(o.known())
+	text := o.pending
+	if !o.stream.Empty() { // what is known is asked for only then: see knownSecrets
+		text += o.stream.Rest(o.known())
+	}
 	o.pending = ""
 	return o.print(text)
 }

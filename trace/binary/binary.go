@@ -164,6 +164,25 @@ func open(path string) (*File, error) {
 	return f, nil
 }
 
+// BuildID returns the build ID of the program in a file, as [Open] would, without
+// reading its tables.
+func BuildID(path string) (string, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	st, err := r.Stat()
+	if err != nil {
+		return "", err
+	}
+	im, err := newImage(r, st.Size())
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return im.buildID(), nil
+}
+
 // newFile reads the program in the first size bytes of r.
 func newFile(path string, r io.ReaderAt, size int64) (*File, error) {
 	im, err := newImage(r, size)
