@@ -31,6 +31,8 @@ type Process struct {
 	refuge  refuge
 	stop    bool // a SIGSTOP came while it was held
 
+	keepFilters bool // in tests: as if we may not suspend them
+
 	watch sync.Once  // begins to wait for its end
 	mu    sync.Mutex // guards gone and exit
 	gone  bool       // reaped: its number may be another process's by now

@@ -251,26 +251,51 @@ func (p *Process) deliver(t *thread, signal unix.Signal) error {
 
 // callerThread is the thread that makes system calls for us. We prefer one that
 // is within a system call: it is certainly not in a restartable sequence, which
-// the kernel would forget when the thread is seen elsewhere.
+// the kernel would forget when the thread is seen elsewhere. Before that comes one
+// whose system calls are not filtered.
 func (p *Process) callerThread() (*thread, error) {
 	if p.caller != nil {
 		return p.caller, nil
 	}
+	if len(p.threads) == 0 {
+		return nil, ErrEnded
+	}
+	var best *thread
+	most := -1
 	for _, t := range p.threads {
 		var regs unix.PtraceRegs
 		if err := unix.PtraceGetRegs(t.tid, &regs); err != nil {
 			return nil, err
 		}
+		merits := 0
 		if inSyscall(&regs) {
-			p.caller = t
-			return t, nil
+			merits++
+		}
+		if t.seized {
+			status, err := readStatusFile(fmt.Sprintf("/proc/%d/task/%d/status", p.pid, t.tid))
+			if err != nil {
+				return nil, err
+			}
+			if !filtered(status) {
+				merits += 2
+			}
+		} else {
+			merits += 2
+		}
+		if merits > most {
+			best, most = t, merits
+		}
+		if most == 3 {
+			break
 		}
 	}
-	if len(p.threads) == 0 {
-		return nil, ErrEnded
+	if best.seized {
+		if err := p.passFilters(best); err != nil {
+			return nil, err
+		}
 	}
-	p.caller = p.threads[0]
-	return p.caller, nil
+	p.caller = best
+	return best, nil
 }
 
 // inSyscall reports whether a thread stands behind a system call of its own, whose

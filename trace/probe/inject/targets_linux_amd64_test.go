@@ -29,6 +29,7 @@ func init() {
 	roles["headless"] = headlessRole
 	roles["attach"] = attachRole
 	roles["replaced"] = replacedRole
+	roles["filtered"] = filteredRole
 	if role := os.Getenv(roleVariable); role == "headless" || role == "replaced" {
 		runtime.LockOSThread() // main is to run on the main thread
 	}
