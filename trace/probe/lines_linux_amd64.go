@@ -50,10 +50,14 @@ func (r *running) unseal(t *target.Target, p *prepared) error {
 	if !slices.ContainsFunc(p.plan.Marks, func(m patch.Mark) bool { return m.Once }) {
 		return nil
 	}
-	// What may be written counts as data, and becomes resident in a program that
-	// locks its memory.
+	// What may be written counts as data, which a limit may be set to, and becomes
+	// resident in a program that locks its memory.
+	own, err := t.OwnCode()
+	if err != nil || own.Locks != "" || own.Limits != "" {
+		return nil
+	}
 	var limit unix.Rlimit
-	if err := unix.Prlimit(r.proc.Pid(), unix.RLIMIT_DATA, nil, &limit); err != nil || limit.Cur != unix.RLIM_INFINITY || locksMemory(t.Binary) {
+	if err := unix.Prlimit(r.proc.Pid(), unix.RLIMIT_DATA, nil, &limit); err != nil || limit.Cur != unix.RLIM_INFINITY {
 		return nil
 	}
 	entry, err := r.proc.Entry()

@@ -39,6 +39,10 @@ func TestOwnCodeIsRefused(t *testing.T) {
 	if err := Suits(find(protects), Options{}); err != nil {
 		t.Errorf("a program that makes code in memory of its own: %v", err)
 	}
+	// It has mprotect's number beside other system calls: that of a signal.
+	if own, err := find(ownHazards).OwnCode(); err != nil || own.Protects != "" || own.Changes != "" {
+		t.Errorf("a program that does none of this: %+v, %v", own, err)
+	}
 }
 
 // TestOwnCodeAttach leaves a process of such a program as it is.

@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"runtime"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -394,21 +393,16 @@ func (r *running) mostShared(t *target.Target) uint64 {
 	if err := unix.Prlimit(r.proc.Pid(), unix.RLIMIT_AS, nil, &limit); err == nil && limit.Cur != unix.RLIM_INFINITY {
 		most = limit.Cur / 16
 	}
+	own, err := t.OwnCode()
+	if err != nil || own.Limits != "" {
+		// It reckons with what it has alone, which is more than a gigabyte in Go.
+		most = min(most, 512<<20)
+	}
 	// What a program locks is resident, whether it is used or not.
-	if locksMemory(t.Binary) {
+	if err != nil || own.Locks != "" {
 		most = min(most, 128<<20)
 	}
 	return most
-}
-
-// locksMemory tells if a program has what it takes to lock all of its memory.
-func locksMemory(f *binary.File) bool {
-	if slices.ContainsFunc(f.Funcs, func(fn binary.Func) bool {
-		return fn.Name == "syscall.Mlockall" || fn.Name == "golang.org/x/sys/unix.Mlockall"
-	}) {
-		return true
-	}
-	return f.Imports("mlockall")
 }
 
 // memory is the shared memory as a file of which most was never written.

@@ -11,9 +11,9 @@ import (
 	program "tracerag/trace/binary"
 )
 
-// OwnCode is what a program can do with its own machine code while it runs. A recorder
-// that changes that code must know. Each field names what was found in the program's
-// file, in words for the user, or is empty.
+// OwnCode is what a program can do with its own machine code, and with all of its memory,
+// while it runs. A recorder that changes that code, or has memory there, must know. Each
+// field names what was found in the program's file, in words for the user, or is empty.
 //
 // The linker leaves out what nobody calls, so what is in the file is there for a reason.
 // It is found from the file alone: nothing of the program has run.
@@ -28,6 +28,11 @@ type OwnCode struct {
 	// Protects: the program changes the protection of memory. Mostly that is memory
 	// of its own, as in a compiler that makes code while it runs, but it might be that of its text.
 	Protects string
+	// Locks: the program may lock all of its memory, which makes that resident.
+	Locks string
+	// Limits: the program may set a limit to its address space or its data, which then
+	// holds for what a recorder has there, too.
+	Limits string
 }
 
 // Refused returns the error for a program that no recorder can record, nil otherwise.
@@ -119,6 +124,12 @@ func ownCode(f *program.File) (OwnCode, error) {
 	if own.Protects == "" && f.Imports("mprotect", "pkey_mprotect") {
 		own.Protects = "its C code changes the protection of memory (mprotect)"
 	}
+	if own.Locks = s.locks; own.Locks == "" && f.Imports("mlockall") {
+		own.Locks = "its C code locks memory (mlockall)"
+	}
+	if own.Limits = s.limits; own.Limits == "" && f.Imports("setrlimit", "setrlimit64", "prlimit", "prlimit64") {
+		own.Limits = "its C code sets limits (setrlimit)"
+	}
 	return own, nil
 }
 
@@ -132,6 +143,8 @@ type ownScan struct {
 	owns     map[string]bool // packages that map memory for themselves
 	unknown  string          // a system call whose number is not known from here
 	reads    string
+	locks    string
+	limits   string
 }
 
 // protector is a function that changes the protection of memory.
@@ -142,6 +155,9 @@ const (
 	callsAny      = iota + 1 // that whose number is the first argument
 	callsMprotect            // mprotect, always
 	callsMmap
+	callsMlockall
+	callsSetrlimit // the first argument says of what
+	callsPrlimit   // the second one does
 )
 
 const unixPackage = "golang.org/x/sys/unix"
@@ -151,6 +167,16 @@ const (
 	sysMmap         = 9
 	sysMprotect     = 10
 	sysPkeyMprotect = 329
+	sysMlockall     = 151
+	sysSetrlimit    = 160
+	sysPrlimit      = 302
+)
+
+// Numbers of limits (getrlimit(2)).
+const (
+	limitData  = 2
+	limitSpace = 9
+	limitsEnd  = 16
 )
 
 func systemCall(fn *program.Func) uint8 {
@@ -164,6 +190,12 @@ func systemCall(fn *program.Func) uint8 {
 		return callsMprotect
 	case "Mmap", "MmapPtr", "mmap", "(*mmapper).Mmap", "(*mmapper).MmapPtr":
 		return callsMmap
+	case "Mlockall":
+		return callsMlockall
+	case "Setrlimit", "setrlimit", "setrlimit1":
+		return callsSetrlimit
+	case "Prlimit", "prlimit", "prlimit1":
+		return callsPrlimit
 	}
 	return 0
 }
@@ -212,28 +244,78 @@ func (s *ownScan) calls(fn *program.Func, b []byte) {
 				}
 			}
 			before := b[max(0, at-numberDistance):at]
+			nr, known := 0, true
+			if what == callsAny {
+				nr, known = number(before)
+			}
 			switch {
-			case what == callsMprotect, what == callsAny && (constant(before, sysMprotect) || constant(before, sysPkeyMprotect)):
-				s.protects = append(s.protects, p)
-			case what == callsMmap, constant(before, sysMmap):
-				s.owns[p.pkg] = true
-			case !constant(before, -1):
+			case !known:
 				s.unknown = p.fn + " makes system calls whose numbers it computes"
+			case what == callsMprotect || nr == sysMprotect || nr == sysPkeyMprotect:
+				s.protects = append(s.protects, p)
+			case what == callsMmap || nr == sysMmap:
+				s.owns[p.pkg] = true
+			case what == callsMlockall || nr == sysMlockall:
+				s.locks = p.fn + " locks memory (mlockall)"
+			case what == callsSetrlimit && !otherLimit(before, 0xb8), // mov eax, n
+				what == callsPrlimit && !otherLimit(before, 0xbb), // mov ebx, n
+				nr == sysSetrlimit || nr == sysPrlimit:
+				s.limits = p.fn + " sets limits (setrlimit)"
 			}
 		}
 	}
+}
+
+// number is that of the system call of a function that has it for its first argument:
+// what the code before the call has set last, EAX or, for a function in assembly, the
+// word at the stack's end.
+func number(before []byte) (nr int, known bool) {
+	onStack := []byte{0x48, 0xc7, 0x04, 0x24} // mov qword [rsp], n
+	for at := len(before) - 5; at >= 0; at-- {
+		rest := before[at:]
+		switch {
+		case rest[0] == 0x31 && rest[1] == 0xc0: // xor eax, eax
+			return 0, true
+		case rest[0] == 0xb8 && (at == 0 || before[at-1]&0xf0 != 0x40): // mov eax, n; with a prefix: another register
+			rest = rest[1:]
+		case bytes.HasPrefix(rest, onStack) && len(rest) >= len(onStack)+4:
+			rest = rest[len(onStack):]
+		default:
+			continue
+		}
+		if n := binary.LittleEndian.Uint32(rest); n <= 1000 {
+			return int(n), true
+		}
+	}
+	return 0, false
+}
+
+// otherLimit tells if the argument of a call, which a mov with this opcode sets, is that of
+// a limit that has nothing to do with memory that is mapped: most set that of open files.
+func otherLimit(before []byte, mov byte) bool {
+	other := false
+	for at := 0; at+5 <= len(before); at++ {
+		if before[at] != mov || at > 0 && before[at-1]&0xf0 == 0x40 { // a prefix: another register
+			continue
+		}
+		switch n := binary.LittleEndian.Uint32(before[at+1:]); {
+		case n == limitData || n == limitSpace:
+			return false
+		case n < limitsEnd:
+			other = true
+		}
+	}
+	return other
 }
 
 // numberDistance is how far before a call its first argument is set, in bytes: few
 // arguments are set in between.
 const numberDistance = 96
 
-// constant tells if code sets a register or a word on the stack to a number; -1 is any
-// small one.
+// constant tells if code sets a register or a word on the stack to a number.
 func constant(code []byte, n int32) bool {
 	for at := 1; at+4 <= len(code); at++ {
-		v := int32(binary.LittleEndian.Uint32(code[at:]))
-		if v != n && (n != -1 || v < 0 || v > 1000) {
+		if v := int32(binary.LittleEndian.Uint32(code[at:])); v != n {
 			continue
 		}
 		// mov r32, n; mov qword [...], n

@@ -234,14 +234,26 @@ func (l *Layout) Shrink() bool {
 		l.Arena /= 4
 	case l.Rows > minRows:
 		l.Rows /= 2
+	case l.Slots > manySlots && l.halve():
 	case l.Arena > 16<<20:
 		l.Arena /= 4
-	case l.Slots > minSlots && most(l.Slots/2) > l.firstCell():
-		l.Slots /= 2
-		l.MaxCells = min(l.MaxCells, most(l.Slots))
 	default:
+		return l.halve()
+	}
+	return true
+}
+
+// manySlots are more than most programs use. Below that a goroutine's room, some 250
+// bytes of the arena, is worth as much as a cell.
+const manySlots = 1 << 19
+
+// halve halves the tables, if what every target needs still has room.
+func (l *Layout) halve() bool {
+	if l.Slots <= minSlots || most(l.Slots/2) <= l.firstCell() {
 		return false
 	}
+	l.Slots /= 2
+	l.MaxCells = min(l.MaxCells, most(l.Slots))
 	return true
 }
 
