@@ -17,11 +17,14 @@ import (
 // The recorder's memory is reserved in a size that no machine has, and taken as it is
 // used. So that it is never taken from the target, or from others, somebody has to look:
 // when the recorder has a third of what it could have in all, no more nodes are made.
-// The other two are for the target, and for turning the tree into a trace.
+// The other two are for the target, and for turning the tree into a trace. Where that is
+// little, as in a small control group, it would be used up before anybody has looked, so
+// there is no room for more from the start.
 
 const (
+	guardShare = 3                      // of what can be had in all, one part is the recorder's
 	guardEvery = 100 * time.Millisecond // a program makes some 20 MB of nodes meanwhile
-	guardFrom  = 64 << 20               // bytes up to which nobody looks
+	guardFrom  = 4 << 20                // bytes up to which nobody looks
 )
 
 // guard looks after the memory until stop is called.
@@ -38,7 +41,7 @@ func (r *running) guard() (stop func()) {
 				return
 			case <-tick.C:
 			}
-			if used := r.used(); used > guardFrom && used > available(pid)/2 {
+			if used := r.used(); used > guardFrom && used > available(pid)/(guardShare-1) {
 				r.layout.Stop(r.mem)
 				return
 			}

@@ -1,10 +1,15 @@
 package probe
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"tracerag/fixtures"
+	"tracerag/trace/recordtest"
+	"tracerag/trace/target"
 )
 
 // TestAvailable has control groups in each other. The least of what is left counts,
@@ -50,4 +55,64 @@ func TestAvailable(t *testing.T) {
 	if n := available(os.Getpid()); n == 0 || n > 1<<50 {
 		t.Errorf("this process may take %d bytes", n)
 	}
+}
+
+// TestLittleMemory has room for as much as the guard allows, and no more: it looks now and
+// then, and a program may make more nodes meanwhile than there is memory.
+func TestLittleMemory(t *testing.T) {
+	tgt, err := target.Find([]string{path(t, counting)}, t.TempDir(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tgt.Silent = true
+	before := available(os.Getpid())
+	p, err := prepare(tgt, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := start(tgt, p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	defer r.proc.Abandon()
+	after := available(os.Getpid())
+	const cell = 84 + 8 // bytes
+	// Others use memory as well meanwhile.
+	if room := r.layout.MaxCells * cell; room > max(before, after)/2 {
+		t.Errorf("there is room for %d MB of nodes where %d MB are free", room>>20, after>>20)
+	}
+}
+
+// TestSmallGroup runs a program in a control group in which it has enough memory alone.
+func TestSmallGroup(t *testing.T) {
+	const root = "/sys/fs/cgroup"
+	dir := ""
+	for _, at := range []struct{ dir, limit string }{{root, "memory.max"}, {root + "/memory", "memory.limit_in_bytes"}} {
+		group := filepath.Join(at.dir, fmt.Sprintf("tracerag-test-%d", os.Getpid()))
+		if os.Mkdir(group, 0o755) != nil {
+			continue
+		}
+		limit, err := os.OpenFile(filepath.Join(group, at.limit), os.O_WRONLY, 0) // it is there if this is a group
+		if err == nil {
+			_, err = limit.WriteString("100000000")
+			limit.Close()
+		}
+		if err == nil {
+			dir = group
+			break
+		}
+		os.Remove(group)
+	}
+	if dir == "" {
+		t.Skip("no control group can be made here")
+	}
+	defer os.Remove(dir)
+	cmd, out := recordtest.Command(t, t.Context(), recordtest.Job{Args: []string{fixtures.Build(t, "orders")}})
+	cmd.Args = []string{"sh", "-c", `echo $$ >"$1"/cgroup.procs && exec "$0"`, cmd.Path, dir}
+	cmd.Path = "/bin/sh"
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, text)
+	}
+	recordtest.ReadTrace(t, out, "")
 }
