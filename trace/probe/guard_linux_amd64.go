@@ -27,6 +27,17 @@ const (
 	guardFrom  = 4 << 20                // bytes up to which nobody looks
 )
 
+// reservable is how much the tables may take by their size, where so much is available.
+// Of much, all: most of what is reserved is never used (a node with 13 cells takes half of
+// what they would), and guard looks in time. It does not look if we are killed.
+func reservable(available uint64) uint64 {
+	const little = 4 << 30
+	if available < little {
+		available /= guardShare
+	}
+	return max(min(available, math.MaxInt64), 1)
+}
+
 // guard looks after the memory until stop is called.
 func (r *running) guard() (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})

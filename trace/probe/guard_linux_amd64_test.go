@@ -9,7 +9,6 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/trace/recordtest"
-	"tracerag/trace/target"
 )
 
 // TestAvailable has control groups in each other. The least of what is left counts,
@@ -57,30 +56,19 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-// TestLittleMemory has room for as much as the guard allows, and no more: it looks now and
-// then, and a program may make more nodes meanwhile than there is memory.
+// TestLittleMemory reserves no more of little memory than the guard allows: it looks now
+// and then, and a program may make more nodes meanwhile than there is memory.
 func TestLittleMemory(t *testing.T) {
-	tgt, err := target.Find([]string{path(t, counting)}, t.TempDir(), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tgt.Silent = true
-	before := available(os.Getpid())
-	p, err := prepare(tgt, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := start(tgt, p, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.close()
-	defer r.proc.Abandon()
-	after := available(os.Getpid())
-	const cell = 84 + 8 // bytes
-	// Others use memory as well meanwhile.
-	if room := r.layout.MaxCells * cell; room > max(before, after)/2 {
-		t.Errorf("there is room for %d MB of nodes where %d MB are free", room>>20, after>>20)
+	for _, tt := range []struct{ available, want uint64 }{
+		{0, 1},
+		{100 << 20, (100 << 20) / 3},
+		{3 << 30, 1 << 30},
+		{24 << 30, 24 << 30},
+		{math.MaxUint64, math.MaxInt64},
+	} {
+		if got := reservable(tt.available); got != tt.want {
+			t.Errorf("of %d bytes %d may be reserved, want %d", tt.available, got, tt.want)
+		}
 	}
 }
 

@@ -356,8 +356,7 @@ func (r *running) reserve(code uint64, marks int) (base uint64, err error) {
 func (r *running) share(t *target.Target, inner []uint32, o Options) error {
 	memory := o.Memory
 	if memory == 0 {
-		// No more than guard allows: it looks now and then, and not if we are killed.
-		memory = max(min(available(r.proc.Pid())/guardShare, math.MaxInt64), 1)
+		memory = reservable(available(r.proc.Pid()))
 	}
 	r.layout = machine.NewLayout(inner, 4*runtime.NumCPU(), memory)
 	if o.limit != nil {
