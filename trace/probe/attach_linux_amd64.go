@@ -72,6 +72,9 @@ func (l *Live) changeAll(o Options) (err error) {
 			return err
 		}
 	}
+	if _, err := l.r.parts(); err != nil {
+		return err // before anything is changed
+	}
 	if err := l.change(o); err != nil {
 		return errors.Join(err, l.undo())
 	}
@@ -169,30 +172,59 @@ func (l *Live) inUse(patches []patch.Patch) (map[uint64]bool, error) {
 // memory: about a second.
 const mostScanned = 4 << 30
 
-// scan calls f for every aligned word of the memory that the process may write,
-// but for what we share with it.
-func (r *running) scan(f func(addr, word uint64)) error {
+// errTooMuch: the process has more memory than can be looked through while it stands still.
+var errTooMuch = errors.New("too much to look for preempted goroutines in")
+
+// part is memory that a process may write.
+type part struct {
+	inject.Range
+	named bool // a device or a file
+}
+
+// parts are what the process may write, but for what we share with it and what was never
+// touched.
+func (r *running) parts() ([]part, error) {
 	maps, err := r.proc.Maps()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	maps = slices.DeleteFunc(maps, func(m inject.Mapping) bool {
 		return len(m.Perms) < 2 || m.Perms[:2] != "rw" || strings.HasPrefix(m.Path, memoryName)
 	})
-	var total uint64
+	var reserved, used uint64
 	for _, m := range maps {
-		total += m.End - m.Start
+		reserved += m.End - m.Start
 	}
-	if total > mostScanned {
-		return fmt.Errorf("it has %d MiB of memory, too much to look for preempted goroutines in", total>>20)
+	if reserved > inject.MostSearched {
+		return nil, fmt.Errorf("it has reserved %d GiB of memory, %w", reserved>>30, errTooMuch)
+	}
+	var parts []part
+	for _, m := range maps {
+		for _, within := range r.proc.Resident(inject.Range{Start: m.Start, End: m.End}) {
+			parts = append(parts, part{within, m.Path != ""})
+			used += within.End - within.Start
+		}
+	}
+	if used > mostScanned {
+		return nil, fmt.Errorf("it uses %d MiB of memory, %w", used>>20, errTooMuch)
+	}
+	return parts, nil
+}
+
+// scan calls f for every aligned word of the memory that the process may write,
+// but for what we share with it.
+func (r *running) scan(f func(addr, word uint64)) error {
+	parts, err := r.parts()
+	if err != nil {
+		return err
 	}
 	buf := make([]byte, 1<<20)
-	for _, m := range maps {
-		for at := m.Start; at < m.End; {
-			b := buf[:min(uint64(len(buf)), m.End-at)]
+	for _, p := range parts {
+		for at := p.Start; at < p.End; {
+			b := buf[:min(uint64(len(buf)), p.End-at)]
 			n, err := r.proc.ReadAt(b, int64(at))
 			if n == 0 {
-				if err != nil && m.Path == "" {
+				if err != nil && !p.named {
 					return fmt.Errorf("reading its memory at %#x: %w", at, err)
 				}
 				break // of a device, or behind the end of a file
@@ -216,6 +248,9 @@ func (l *Live) Detach() (*trace.Trace, error) {
 	}
 	l.r.proc = proc
 	err = l.undo()
+	if errors.Is(err, errTooMuch) {
+		err = nil // its code is as it was, and what stays mapped is what nobody runs
+	}
 	tree, readErr := l.read()
 	if err = errors.Join(err, readErr, proc.Detach()); err != nil {
 		return nil, fmt.Errorf("process %d: %w", pid, err)

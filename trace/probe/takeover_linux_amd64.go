@@ -52,7 +52,7 @@ func (r *running) takeOver(t *target.Target, p *prepared) (string, error) {
 		case o.Magic == leftMagic:
 			// Perhaps nothing returns there any more.
 			if err := r.leave(o.mapped(maps), r.word); err != nil {
-				return "", err
+				return "", fmt.Errorf("was recorded before, of which something is left: %w", err)
 			}
 		case o.Magic == ownerMagic && o.Memory == (inject.Range{Start: m.Start, End: m.End}):
 			owners = append(owners, o)
@@ -266,7 +266,8 @@ func (r *running) closeFiles() error {
 
 // leave clears what points to the recorder's memory in a process whose threads are
 // stopped and whose code does not lead there any more, and unmaps it. Read reads a word
-// of that memory.
+// of that memory. What cannot be unmapped is marked as left. errTooMuch says that what
+// points there has not been cleared.
 func (r *running) leave(o *owner, read func(addr uint64) uint64) error {
 	// Threads in the middle of a stub finish it; it leads back behind the patch.
 	if o.Code.End > o.Code.Start {
@@ -284,6 +285,9 @@ func (r *running) leave(o *owner, read func(addr uint64) uint64) error {
 			words = append(words, addr)
 		}
 	})
+	if errors.Is(err, errTooMuch) {
+		return errors.Join(err, r.mark(o, leftMagic))
+	}
 	if err != nil {
 		return err
 	}
@@ -297,7 +301,11 @@ func (r *running) leave(o *owner, read func(addr uint64) uint64) error {
 	}
 	// The memory that says who we are is the last.
 	for _, m := range []inject.Range{o.Code, o.Marks, o.Memory} {
-		if err := r.unmap(m); err != nil {
+		err := r.unmap(m)
+		if errors.Is(err, inject.ErrFiltered) {
+			return r.mark(o, leftMagic)
+		}
+		if err != nil {
 			return err
 		}
 	}
