@@ -217,9 +217,20 @@ func (n *neighbour) value() (value, bool) {
 
 // within reports whether the name is in a literal, but not all of it.
 func (n *neighbour) within() bool {
-	line := n.text[strings.LastIndexByte(n.text[:n.from], '\n')+1 : n.from]
+	start, ok := n.lineStart()
+	if !ok {
+		return false
+	}
+	line := n.text[start:n.from]
 	all := n.to < len(n.text) && n.text[n.to] == '"' && strings.HasSuffix(line, `"`)
 	return !all && strings.Count(line, `"`)%2 == 1 && strings.Count(line, "`") == 0
+}
+
+// lineStart returns where the line of the name begins, if that is not far before it.
+func (n *neighbour) lineStart() (int, bool) {
+	from := max(0, n.from-2*mostValue)
+	i := strings.LastIndexByte(n.text[from:n.from], '\n')
+	return from + i + 1, i >= 0 || from == 0
 }
 
 // before returns the literal that the name is compared with, if it is before it.
@@ -285,7 +296,9 @@ var wrapper = regexp.MustCompile(`\A(?:\[\]byte\(|\[\]byte\{|&?[A-Za-z_][\w.]{0,
 // literal reads a literal.
 func (c *cursor) literal(weak bool) (value, bool) {
 	rest := c.text[c.at:min(len(c.text), c.at+60)]
-	if m := wrapper.FindString(rest); m != "" {
+	if rest != "" && quotes(rest[0]) {
+		// It is in nothing, as nearly all are.
+	} else if m := wrapper.FindString(rest); m != "" {
 		c.at += len(m)
 		weak = weak || m != "[]byte(" && m != "{"
 	}
@@ -349,12 +362,12 @@ var host = regexp.MustCompile(`\A[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?\z`)
 
 // assigned returns the literal that the name is given in a, b := x, "...".
 func (n *neighbour) assigned() (value, bool) {
-	from := strings.LastIndexByte(n.text[:n.from], '\n') + 1
-	to := len(n.text)
-	if i := strings.IndexByte(n.text[n.from:], '\n'); i >= 0 {
+	from, ok := n.lineStart()
+	to := min(len(n.text), n.from+2*mostValue)
+	if i := strings.IndexByte(n.text[n.from:to], '\n'); i >= 0 {
 		to = n.from + i
 	}
-	if to-from > 2*mostValue || strings.IndexByte(n.text[from:to], ',') < 0 {
+	if !ok || to-from >= 2*mostValue || strings.IndexByte(n.text[from:to], ',') < 0 {
 		return value{}, false
 	}
 	m := several.FindStringSubmatchIndex(n.text[from:to])

@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
 )
@@ -19,7 +18,7 @@ type JSONText bool
 func (r *Redactor) Known(text string, json JSONText) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.put(text, r.knownIn(text, 0, json))
+	return r.put(text, r.knownIn(text, 0, r.keptIn(text), json))
 }
 
 // Learner teaches a redactor what an output will hold, before any of it is masked.
@@ -59,7 +58,7 @@ func (l Learner) Value(name, text string) string {
 func (r *Redactor) Clone() *Redactor {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := &Redactor{rules: r.rules, ids: map[string]int{}, counts: map[string]int{}, forms: slices.Clone(r.forms), found: slices.Clone(r.found)}
+	out := &Redactor{rules: r.rules, ids: map[string]int{}, counts: map[string]int{}, forms: r.forms.clone(), found: slices.Clone(r.found)}
 	for k, v := range r.ids {
 		out.ids[k] = v
 	}
@@ -79,66 +78,24 @@ func (r *Redactor) Numbered() *Redactor {
 	return out
 }
 
-// formIndex finds the forms that begin at a place of a text by their first four bytes.
-type formIndex struct {
-	of     int // so many forms
-	starts [1 << 16 / 64]uint64
-	by     map[uint32][]int // into forms, longer ones first
-}
-
-// indexBytes is the least that a form has: see MinKnown.
-const indexBytes = 4
-
-func (r *Redactor) index() *formIndex {
-	if x := r.indexed; x != nil && x.of == len(r.forms) {
-		return x
-	}
-	x := &formIndex{of: len(r.forms), by: map[uint32][]int{}}
-	for i, f := range r.forms {
-		if len(f.text) < indexBytes {
-			continue
-		}
-		two := uint16(f.text[0]) | uint16(f.text[1])<<8
-		x.starts[two/64] |= 1 << (two % 64)
-		four := binary.LittleEndian.Uint32([]byte(f.text[:indexBytes]))
-		x.by[four] = append(x.by[four], i)
-	}
-	r.indexed = x
-	return x
-}
-
-// at returns the forms whose first bytes stand at text[i:].
-func (x *formIndex) at(text string, i int) []int {
-	if i+indexBytes > len(text) {
-		return nil
-	}
-	if two := uint16(text[i]) | uint16(text[i+1])<<8; x.starts[two/64]&(1<<(two%64)) == 0 {
-		return nil
-	}
-	return x.by[uint32(text[i])|uint32(text[i+1])<<8|uint32(text[i+2])<<16|uint32(text[i+3])<<24]
-}
-
 // knownIn returns where forms stand in a text, in order and apart from each other: of
-// those that begin first the longest. Before is the byte before the text, 0 for none.
-func (r *Redactor) knownIn(text string, before byte, json JSONText) []hit {
-	if len(r.forms) == 0 {
+// those that begin first the longest. What is kept is passed over. Before is the byte
+// before the text, 0 for none.
+func (r *Redactor) knownIn(text string, before byte, kept ranges, json JSONText) []hit {
+	if len(r.forms.all) == 0 {
 		return nil
-	}
-	var kept ranges
-	if strings.Contains(text, "[REDACTED:") {
-		kept = r.placeholders(text)
 	}
 	var hits []hit
-	x := r.index()
 	for i := 0; i < len(text); i++ {
+		if !r.forms.may(text, i) {
+			continue
+		}
 		if i > 0 {
 			before = text[i-1]
 		}
-		for _, k := range x.at(text, i) {
-			f := &r.forms[k]
-			to := i + len(f.text)
+		for f, to := range r.forms.at(text, i) {
 			switch {
-			case !strings.HasPrefix(text[i:], f.text), kept.overlap(i, to):
+			case kept.overlap(i, to):
 				continue
 			case f.whole && (inWord(text, i, to) || i == 0 && letter(before) && letter(text[0])):
 				continue
@@ -170,28 +127,12 @@ func (r *Redactor) put(text string, hits []hit) string {
 	return b.String()
 }
 
-// begun returns where the first form may begin that the text ends in the midst of; the
-// length of the text if none does. A form that is none within a word is begun until
-// the next letter is there.
-func (r *Redactor) begun(text string, json JSONText) int {
-	from := len(text)
-	for _, f := range r.forms {
-		most := len(f.text) - 1
-		if f.whole || bool(json) {
-			most += 2 // what follows decides
-		}
-		for i := max(0, len(text)-most); i < from; i++ {
-			rest := text[i:]
-			if len(rest) > len(f.text) {
-				rest = rest[:len(f.text)]
-			}
-			if strings.HasPrefix(f.text, rest) {
-				from = i
-				break
-			}
-		}
+// keptIn returns where a text was masked before, unless nothing would be masked in it.
+func (r *Redactor) keptIn(text string) ranges {
+	if len(r.forms.all) == 0 {
+		return nil
 	}
-	return from
+	return r.placeholders(text)
 }
 
 // Stream masks what is known in a text that comes in pieces: a secret that is split
@@ -211,8 +152,8 @@ func (s *Stream) Next(r *Redactor, piece string) string {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	end := r.begun(s.pending, s.JSON)
-	hits := r.knownIn(s.pending, s.before, s.JSON)
+	end := r.forms.begun(s.pending, s.JSON)
+	hits := r.knownIn(s.pending, s.before, r.keptIn(s.pending), s.JSON)
 	for i, h := range hits {
 		if h.to <= end {
 			continue
@@ -237,7 +178,7 @@ func (s *Stream) Rest(r *Redactor) string {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return s.let(len(s.pending), r, r.knownIn(s.pending, s.before, s.JSON))
+	return s.let(len(s.pending), r, r.knownIn(s.pending, s.before, r.keptIn(s.pending), s.JSON))
 }
 
 func (s *Stream) let(n int, r *Redactor, hits []hit) string {

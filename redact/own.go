@@ -38,7 +38,7 @@ func ownRules() []rules.Rule {
 		},
 		{
 			ID:       "cookie",
-			Regex:    `(?i)\bcookie["'` + "`" + `\\]{0,2}[ \t]*[:,][ \t]*["'` + "`" + `\\]{0,2}(?:[^"'\r\n` + "`" + `]{0,500}?;[ \t]*)?[\w.-]{0,40}(?:sess|sid|token|auth|jwt|remember)[\w.-]{0,40}=([^;"'\s` + "`" + `\\]{16,})`,
+			Regex:    `(?i)\bcookie["'` + "`" + `\\]{0,2}[ \t]*[:,][ \t]*["'` + "`" + `\\]{0,2}(?:[^"'\r\n` + "`" + `]*?;[ \t]*)?[\w.-]*?(?:sess|sid|token|auth|jwt|remember)[\w.-]*=([^;"'\s` + "`" + `\\]{16,})`,
 			Entropy:  3,
 			Keywords: []string{"cookie"},
 		},

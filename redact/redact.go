@@ -64,25 +64,17 @@ type Redactor struct {
 	rules  func() (*ruleSet, error)
 	mu     sync.Mutex
 	ids    map[string]int // findings by secret
-	forms  []form         // what is masked wherever it stands, longer ones first
+	forms  *forms         // what is masked wherever it stands
 	counts map[string]int // numbers given, by kind
 	found  []Finding
 
-	learning bool       // what is masked now is shown to nobody: see Learner
-	indexed  *formIndex // of forms, while it has all of them
-}
-
-// form is one spelling of a secret.
-type form struct {
-	text  string
-	id    int  // of the finding
-	whole bool // it is none as a part of a word
+	learning bool // what is masked now is shown to nobody: see Learner
 }
 
 // New returns a redactor that knows some secrets beforehand. Values of less than
 // [MinKnown] bytes are left out: too much else would be masked with them.
 func New(known ...Secret) *Redactor {
-	r := &Redactor{rules: theRules, ids: map[string]int{}, counts: map[string]int{}}
+	r := &Redactor{rules: theRules, ids: map[string]int{}, counts: map[string]int{}, forms: newForms()}
 	for _, s := range known {
 		if len(s.Value) >= MinKnown {
 			r.know(s.Kind, s.Value, spellings(s.Value), isWord(s.Value))
@@ -192,12 +184,7 @@ func (r *Redactor) know(kind, value string, forms []string, whole bool) (id int)
 	r.ids[value] = id
 	r.found = append(r.found, Finding{Kind: kind})
 	for _, text := range forms {
-		i, found := slices.BinarySearchFunc(r.forms, text, func(f form, s string) int {
-			return cmp.Or(len(s)-len(f.text), strings.Compare(f.text, s))
-		})
-		if !found {
-			r.forms = slices.Insert(r.forms, i, form{text, id, whole})
-		}
+		r.forms.add(text, form{id, whole})
 	}
 	return id
 }
@@ -262,38 +249,8 @@ func (r ranges) add(more []hit) ranges {
 
 // mask puts placeholders in the place of hits and of all that is known.
 func (r *Redactor) mask(text string, hits []hit, kept ranges) string {
-	taken, hits := kept.add(hits), slices.Clone(hits)
-	for _, f := range r.forms {
-		var more []hit
-		for at := 0; ; {
-			i := strings.Index(text[at:], f.text)
-			if i < 0 {
-				break
-			}
-			from, to := at+i, at+i+len(f.text)
-			if taken.overlap(from, to) || f.whole && inWord(text, from, to) {
-				at = from + 1
-				continue
-			}
-			more = append(more, hit{from, to, f.id})
-			at = to
-		}
-		hits, taken = append(hits, more...), taken.add(more)
-	}
-	if len(hits) == 0 {
-		return text
-	}
-	slices.SortFunc(hits, func(a, b hit) int { return a.from - b.from })
-	var b strings.Builder
-	at := 0
-	for _, h := range hits {
-		b.WriteString(text[at:h.from])
-		b.WriteString(r.placeholder(h.id))
-		b.WriteString(strings.Repeat("\n", strings.Count(text[h.from:h.to], "\n")))
-		at = h.to
-	}
-	b.WriteString(text[at:])
-	return b.String()
+	taken := kept.add(hits)
+	return r.put(text, ranges(hits).add(r.knownIn(text, 0, taken, false)))
 }
 
 // inWord reports whether a place is a part of a longer word: the password

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"tracerag/redact/rules"
 )
@@ -157,9 +156,13 @@ func (r *rule) find(out []span, text string, places []int, everywhere []*allow) 
 			continue
 		}
 		from, to := window(text, places[i], r.lines)
+		same := lineEnd(text, places[i])
 		for i++; i < len(places) && places[i] < to; i++ {
-			if r.begins(text, places[i]) {
+			// On the same line the window is the same: to look for it at each of
+			// the places in a line of a megabyte would take minutes.
+			if places[i] > same && r.begins(text, places[i]) {
 				_, to = window(text, places[i], r.lines)
+				same = lineEnd(text, places[i])
 			}
 		}
 		for _, m := range r.re.FindAllStringSubmatchIndex(text[from:to], -1) {
@@ -307,115 +310,6 @@ func (r *rule) compile() {
 	r.probe = r.split(tree)
 }
 
-// split makes an expression that matches from a keyword on if the rule's own
-// one may. Most rules are of the form
-//
-//	[\w.-]{0,50}?(?:key|token|...)...
-//
-// where what stands before the keyword is optional: it delays the search by an
-// order of magnitude, since every letter may begin it, and tells nothing. Most others
-// begin with their keywords ("ghp_"), and some of those are short ("s."). A rule of
-// another form has no such expression.
-func (r *rule) split(tree *syntax.Regexp) *regexp.Regexp {
-	rest := r.afterOptional(tree)
-	if rest == "" && r.beginsWithKeywords(tree) {
-		rest = strings.TrimPrefix(tree.String(), `\b`)
-	}
-	if rest == "" {
-		return nil
-	}
-	probe, err := regexp.Compile(`\A(?:` + rest + `)`)
-	if err != nil {
-		return nil // it is slower without
-	}
-	return probe
-}
-
-// afterOptional returns what an expression has after what is optional, "" if it is not
-// of this form.
-func (r *rule) afterOptional(tree *syntax.Regexp) string {
-	if tree.Op != syntax.OpConcat || len(tree.Sub) < 2 {
-		return ""
-	}
-	first, rest := tree.Sub[0], tree.Sub[1:]
-	if first.Op != syntax.OpRepeat || first.Min != 0 || first.Sub[0].Op != syntax.OpCharClass {
-		return ""
-	}
-	// The keywords have to be where the rest begins, or matches would be lost.
-	begin, err := regexp.Compile(`\A(?:` + rest[0].String() + `)`)
-	if err != nil {
-		return ""
-	}
-	for _, k := range r.Keywords {
-		if !begin.MatchString(k) {
-			return ""
-		}
-	}
-	return (&syntax.Regexp{Op: syntax.OpConcat, Sub: rest}).String()
-}
-
-// beginsWithKeywords reports whether each match of an expression begins with a keyword.
-func (r *rule) beginsWithKeywords(tree *syntax.Regexp) bool {
-	prefixes, _ := beginnings(tree)
-	for _, p := range prefixes {
-		if !slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.HasPrefix(strings.ToLower(p), k) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// manyBeginnings are too many to be looked at.
-const manyBeginnings = 500
-
-// beginnings returns texts of which each match begins with one, and whether these are
-// all that matches.
-func beginnings(re *syntax.Regexp) (out []string, whole bool) {
-	switch re.Op {
-	case syntax.OpLiteral:
-		return []string{string(re.Rune)}, true
-	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
-		return []string{""}, true
-	case syntax.OpCapture:
-		return beginnings(re.Sub[0])
-	case syntax.OpCharClass:
-		for i := 0; i+1 < len(re.Rune); i += 2 {
-			for c := re.Rune[i]; c <= re.Rune[i+1]; c++ {
-				if out = append(out, string(c)); len(out) > 8 {
-					return []string{""}, false
-				}
-			}
-		}
-		return out, true
-	case syntax.OpAlternate:
-		whole = true
-		for _, sub := range re.Sub {
-			of, all := beginnings(sub)
-			out, whole = append(out, of...), whole && all
-		}
-		return out, whole
-	case syntax.OpConcat:
-		out = []string{""}
-		for _, sub := range re.Sub {
-			of, all := beginnings(sub)
-			if len(out)*len(of) > manyBeginnings {
-				return out, false
-			}
-			var longer []string
-			for _, a := range out {
-				for _, b := range of {
-					longer = append(longer, a+b)
-				}
-			}
-			if out = longer; !all {
-				return out, false
-			}
-		}
-		return out, true
-	}
-	return []string{""}, false
-}
-
 // window returns the lines in which a match about a place may stand.
 func window(text string, at, lines int) (from, to int) {
 	if lines == unbounded {
@@ -436,6 +330,14 @@ func window(text string, at, lines int) (from, to int) {
 		to += i + 1
 	}
 	return from, to
+}
+
+// lineEnd returns where the line of a place ends.
+func lineEnd(text string, at int) int {
+	if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+		return at + i
+	}
+	return len(text)
 }
 
 // lineBreaks returns how many a match of an expression may hold at most.
@@ -477,82 +379,4 @@ func lineBreaks(re *syntax.Regexp) int {
 		}
 	}
 	return n
-}
-
-// keywords finds many words at once, whatever their case: the automaton of Aho
-// and Corasick with a row of transitions for each state.
-type keywords struct {
-	class [256]uint8 // letters by class; 0 is all that no word holds
-	wide  int        // classes
-	next  []int32    // by state and class
-	found [][]int32  // by state: the words that end there
-	words []string
-}
-
-func newKeywords(words []string) *keywords {
-	k := &keywords{wide: 1, words: words, found: [][]int32{nil}}
-	for _, w := range words {
-		for _, c := range []byte(w) {
-			if c >= utf8.RuneSelf {
-				panic("redact: the keyword " + w + " is not ASCII")
-			}
-			if k.class[c] == 0 {
-				k.class[c] = uint8(k.wide)
-				k.wide++
-			}
-		}
-	}
-	for c := 'A'; c <= 'Z'; c++ {
-		k.class[c] = k.class[c+'a'-'A']
-	}
-	k.next = make([]int32, k.wide)
-	for i, w := range words {
-		at := int32(0)
-		for _, c := range []byte(w) {
-			edge := int(at)*k.wide + int(k.class[c])
-			if k.next[edge] == 0 {
-				k.next[edge] = int32(len(k.found))
-				k.found = append(k.found, nil)
-				k.next = append(k.next, make([]int32, k.wide)...)
-			}
-			at = k.next[edge]
-		}
-		k.found[at] = append(k.found[at], int32(i))
-	}
-	// Where a word does not go on, its longest end that begins another one does.
-	fallback := make([]int32, len(k.found))
-	var queue []int32
-	for _, s := range k.next[:k.wide] {
-		if s != 0 {
-			queue = append(queue, s)
-		}
-	}
-	for len(queue) > 0 {
-		s := queue[0]
-		queue = queue[1:]
-		f := fallback[s]
-		k.found[s] = append(k.found[s], k.found[f]...)
-		for c := range k.wide {
-			edge := int(s)*k.wide + c
-			via := k.next[int(f)*k.wide+c]
-			if t := k.next[edge]; t != 0 {
-				fallback[t] = via
-				queue = append(queue, t)
-			} else {
-				k.next[edge] = via
-			}
-		}
-	}
-	return k
-}
-
-// find reports each place where a word begins, in the order of their ends.
-func (k *keywords) find(text string, report func(word, at int)) {
-	s := int32(0)
-	for i := range len(text) {
-		s = k.next[int(s)*k.wide+int(k.class[text[i]])]
-		for _, w := range k.found[s] {
-			report(int(w), i+1-len(k.words[w]))
-		}
-	}
 }
