@@ -93,15 +93,7 @@ func (l *Live) undo() error {
 	o := l.r.owner
 	o.Memory = inject.Range{Start: l.r.layout.Base, End: l.r.layout.Base + l.r.layout.Size()}
 	o.Code, o.Marks = l.r.code, l.r.marks.at
-	return l.r.leave(&o, l.r.ours)
-}
-
-// ours reads a word of the memory that we share with the process.
-func (r *running) ours(addr uint64) uint64 {
-	if at := addr - r.layout.Base; at+8 <= uint64(len(r.mem)) {
-		return binary.LittleEndian.Uint64(r.mem[at:])
-	}
-	return 0
+	return l.r.leave(&o)
 }
 
 func (l *Live) change(o Options) error {
@@ -181,15 +173,15 @@ type part struct {
 	named bool // a device or a file
 }
 
-// parts are what the process may write, but for what we share with it and what was never
-// touched.
+// parts are what the process may write, but for what is ours and what was never touched.
 func (r *running) parts() ([]part, error) {
 	maps, err := r.proc.Maps()
 	if err != nil {
 		return nil, err
 	}
 	maps = slices.DeleteFunc(maps, func(m inject.Mapping) bool {
-		return len(m.Perms) < 2 || m.Perms[:2] != "rw" || strings.HasPrefix(m.Path, memoryName)
+		return len(m.Perms) < 2 || m.Perms[:2] != "rw" || strings.HasPrefix(m.Path, memoryName) ||
+			slices.ContainsFunc(r.skip, func(s inject.Range) bool { return s.Start <= m.Start && m.End <= s.End })
 	})
 	var reserved, used uint64
 	for _, m := range maps {
@@ -211,8 +203,8 @@ func (r *running) parts() ([]part, error) {
 	return parts, nil
 }
 
-// scan calls f for every aligned word of the memory that the process may write,
-// but for what we share with it.
+// scan calls f for every aligned word of the memory that the process may write, but for
+// what is ours.
 func (r *running) scan(f func(addr, word uint64)) error {
 	parts, err := r.parts()
 	if err != nil {

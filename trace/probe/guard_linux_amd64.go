@@ -64,7 +64,8 @@ func (r *running) guard() (stop func()) {
 	}
 }
 
-// used is how many bytes of the shared memory take room.
+// used is how many bytes of the shared memory take room. Shadow stacks, which are not
+// shared, are missing in what is available.
 func (r *running) used() uint64 {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(r.file.Fd()), &st); err != nil {
@@ -82,7 +83,7 @@ func available(pid int) uint64 {
 		return math.MaxUint64
 	}
 	least := info["MemAvailable"]
-	if mode, err := os.ReadFile("/proc/sys/vm/overcommit_memory"); err == nil && strings.TrimSpace(string(mode)) == "2" {
+	if overcommit() == "2" {
 		least = min(least, info["CommitLimit"]-min(info["CommitLimit"], info["Committed_AS"]))
 	}
 	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
@@ -100,6 +101,15 @@ func available(pid int) uint64 {
 		}
 	}
 	return least
+}
+
+// overcommit is the kernel's vm.overcommit_memory.
+func overcommit() string {
+	mode, err := os.ReadFile("/proc/sys/vm/overcommit_memory")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(mode))
 }
 
 // inGroups is the least of what is left in a control group and those above it. What the

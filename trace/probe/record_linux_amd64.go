@@ -131,7 +131,8 @@ type running struct {
 	text   uint64 // run-time address of the program's text
 	mem    []byte
 	file   *os.File
-	code   inject.Range // the recorder and the stubs
+	code   inject.Range   // the recorder and the stubs
+	skip   []inject.Range // what is ours of the memory that the target may write
 	marks  marks
 	owner  owner  // what the shared memory says of us
 	watch  func() // ends guard
@@ -284,8 +285,12 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 	if r.writable {
 		r.owner.Writable = 1
 	}
+	r.skip = append(r.skip, r.owner.Memory)
 	base, err := r.reserve(most, len(plan.Marks))
 	if err != nil {
+		return nil, err
+	}
+	if err := r.ownStacks(t); err != nil {
 		return nil, err
 	}
 	header := r.layout.Header()
@@ -381,6 +386,22 @@ func (r *running) share(t *target.Target, inner []uint32, o Options) error {
 		}
 	}
 	return nil
+}
+
+// ownStacks gives the target shadow stacks that it does not share. A program that forks, and
+// goes on without starting another one, is two processes with the same goroutine; with one
+// stack for both each would take the other's calls for its own. They stay shared where
+// private memory is counted or would be resident at once.
+func (r *running) ownStacks(t *target.Target) error {
+	if own, err := t.OwnCode(); err != nil || own.Locks != "" || own.Limits != "" {
+		return nil
+	}
+	var limit unix.Rlimit
+	if err := unix.Prlimit(r.proc.Pid(), unix.RLIMIT_DATA, nil, &limit); err != nil || limit.Cur != unix.RLIM_INFINITY || overcommit() == "2" {
+		return nil
+	}
+	at := r.layout.Base + r.layout.Stacks()
+	return r.proc.MakePrivate(at, r.layout.Base+r.layout.Size()-at)
 }
 
 // mostShared is how much memory may be shared with the target. Only what is used

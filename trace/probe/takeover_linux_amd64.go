@@ -51,10 +51,10 @@ func (r *running) takeOver(t *target.Target, p *prepared) (string, error) {
 		case o.Magic == keptMagic:
 		case o.Magic == leftMagic:
 			// Perhaps nothing returns there any more.
-			if err := r.leave(o.mapped(maps), r.word); err != nil {
+			if err := r.leave(o.mapped(maps)); err != nil {
 				return "", fmt.Errorf("was recorded before, of which something is left: %w", err)
 			}
-		case o.Magic == ownerMagic && o.Memory == (inject.Range{Start: m.Start, End: m.End}):
+		case o.Magic == ownerMagic && o.Memory.Start == m.Start && m.End <= o.Memory.End:
 			owners = append(owners, o)
 		default:
 			others = append(others, m)
@@ -122,7 +122,7 @@ func (r *running) undo(t *target.Target, p *prepared, o *owner, maps []inject.Ma
 		// and put that back some day.
 		return what, r.mark(o, keptMagic)
 	}
-	return what, r.leave(o.mapped(maps), r.word)
+	return what, r.leave(o.mapped(maps))
 }
 
 // mapped is an owner with only what is certainly its recorder's: that may have been
@@ -265,10 +265,10 @@ func (r *running) closeFiles() error {
 }
 
 // leave clears what points to the recorder's memory in a process whose threads are
-// stopped and whose code does not lead there any more, and unmaps it. Read reads a word
-// of that memory. What cannot be unmapped is marked as left. errTooMuch says that what
-// points there has not been cleared.
-func (r *running) leave(o *owner, read func(addr uint64) uint64) error {
+// stopped and whose code does not lead there any more, and unmaps it. What cannot be
+// unmapped is marked as left. errTooMuch says that what points there has not been cleared.
+func (r *running) leave(o *owner) error {
+	r.skip = append(r.skip, o.Memory)
 	// Threads in the middle of a stub finish it; it leads back behind the patch.
 	if o.Code.End > o.Code.Start {
 		if err := r.proc.MoveOut(o.Code); err != nil {
@@ -281,7 +281,7 @@ func (r *running) leave(o *owner, read func(addr uint64) uint64) error {
 		if word >= o.Code.Start && word < o.Code.End {
 			busy = true // perhaps a signal's handler returns there
 		}
-		if o.States.Leads(addr, word, read) {
+		if o.States.Leads(addr, word, r.word) {
 			words = append(words, addr)
 		}
 	})

@@ -441,6 +441,10 @@ func (c *converter) losses(tree *machine.Tree) {
 		}
 		add(trace.Loss{Kind: trace.LossOverflow, Count: int64(tree.Lost), Nodes: int64(len(c.tr.Nodes)), Detail: why})
 	}
+	if tree.Damaged > 0 {
+		add(trace.Loss{Kind: trace.LossOther, Count: int64(c.lost), Detail: fmt.Sprintf("the recorder's memory was written over: by the program, or because it forked without starting another program. %d contexts are missing, with the calls made in them, and counts are not exact", tree.Damaged)})
+		c.lost = 0
+	}
 	if n := tree.Dropped + c.lost; n > 0 {
 		add(trace.Loss{Kind: trace.LossOverflow, Count: int64(n), Detail: "the memory for stacks was full, so their callers are not known"})
 	}

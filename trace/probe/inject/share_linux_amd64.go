@@ -102,11 +102,11 @@ func (p *Process) share(size, addr uint64) (mem []byte, file *os.File, err error
 // first it is not, and then it is exempted.
 func (p *Process) mapShared(addr, size uint64, fd uintptr) error {
 	const flags = unix.MAP_SHARED | unix.MAP_NORESERVE
-	status, err := readStatus(p.pid)
+	locked, err := locksMemory(p.pid)
 	if err != nil {
 		return err
 	}
-	if locked := status["VmLck"]; locked == "" || locked == "0 kB" {
+	if !locked {
 		return p.mapAt(addr, size, unix.PROT_READ|unix.PROT_WRITE, flags, fd)
 	}
 	if err := p.mapAt(addr, size, unix.PROT_NONE, flags, fd); err != nil {
@@ -121,6 +121,37 @@ func (p *Process) mapShared(addr, size uint64, fd uintptr) error {
 		return errors.Join(err, e)
 	}
 	return nil
+}
+
+// locksMemory reports whether a process has memory that is locked.
+func locksMemory(pid int) (bool, error) {
+	status, err := readStatus(pid)
+	locked := status["VmLck"]
+	return locked != "" && locked != "0 kB", err
+}
+
+// MakePrivate makes a part of memory that Share has mapped, whole pages, the process's own:
+// filled with zeros, not seen here, and copied when the process forks. In a process that
+// locks its memory it would be resident at once, and stays as it is.
+func (p *Process) MakePrivate(addr, size uint64) error {
+	return p.do(func() error {
+		if locked, err := locksMemory(p.pid); err != nil || locked {
+			return err
+		}
+		const flags = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE | unix.MAP_FIXED
+		_, err := p.syscall(unix.SYS_MMAP, uintptr(addr), uintptr(size), unix.PROT_READ|unix.PROT_WRITE, flags, ^uintptr(0), 0)
+		if err == nil {
+			_, err = p.syscall(unix.SYS_MADVISE, uintptr(addr), uintptr(size), unix.MADV_DONTDUMP)
+			if _, ok := errors.AsType[refused](err); ok {
+				return nil
+			}
+			return err
+		}
+		if _, ok := errors.AsType[refused](err); ok {
+			return refusedSize(size, err)
+		}
+		return err
+	})
 }
 
 // createFile has the process create the file.

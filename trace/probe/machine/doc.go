@@ -11,7 +11,8 @@
 //	nodes      16 bytes a cell
 //	orders     4 bytes a cell: the node's number, which is that of its first call
 //	counters   8 bytes a cell, a row for each P and one for calls without a P
-//	arena      for each goroutine its state and shadow stack
+//	arena      for each goroutine its state and shadow stack; the tracer does not read
+//	           it, and where it can be it is memory of the target alone
 //
 // The target writes; the tracer reads whenever it likes, also while the target
 // runs and after it was killed. Only what is used is backed by memory: all

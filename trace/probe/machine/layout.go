@@ -128,6 +128,10 @@ func (l Layout) ordersOff() uint64 { return l.nodesOff() + l.Slots*nodeSize }
 func (l Layout) countsOff() uint64 { return l.ordersOff() + pages(l.Slots*orderSize) }
 func (l Layout) arenaOff() uint64  { return l.countsOff() + (l.Rows+1)*l.rowBytes() }
 
+// Stacks is where the goroutines' states and shadow stacks begin, which only the target
+// reads and writes. A target that forks has them twice, so its memory there is best private.
+func (l Layout) Stacks() uint64 { return l.arenaOff() }
+
 // Size is that of the whole shared memory, in bytes, a multiple of the page size.
 func (l Layout) Size() uint64 { return l.arenaOff() + l.Arena }
 
@@ -184,6 +188,7 @@ type Tree struct {
 	Dropped uint64 // calls that were not counted or whose callees were attributed to their caller, for want of room
 	Lost    uint64 // calls in contexts that had no room in the table
 	Stopped bool   // by Stop
+	Damaged uint64 // nodes that cannot be as the recorder wrote them, and are left out, or their counts
 	Full    uint64 // such contexts, less those that were called in one of them
 	States  uint64 // goroutine states in use
 	Arena   uint64 // bytes of the arena in use
@@ -218,8 +223,13 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 		return nil, err
 	}
 	for i := range t.Nodes {
-		if n := &t.Nodes[i]; int64(n.Calls) < 0 {
+		n := &t.Nodes[i]
+		if int64(n.Calls) < 0 {
 			n.Calls += 1 << 32 // the target was just about to do so
+		}
+		if int64(n.Calls) < 0 {
+			n.Calls = 0
+			t.Damaged++
 		}
 	}
 	t.Lost = t.Nodes[overflowNode].Calls
@@ -265,6 +275,7 @@ func (t *Tree) Since(earlier *Tree) *Tree {
 	out.Dropped -= earlier.Dropped
 	out.Lost -= earlier.Lost
 	out.Full -= earlier.Full
+	out.Damaged -= min(out.Damaged, earlier.Damaged)
 	out.Nodes = slices.Clone(t.Nodes)
 	for i := range earlier.Nodes {
 		out.Nodes[i].Calls -= earlier.Nodes[i].Calls

@@ -479,8 +479,8 @@ func TestReadWhileItGrows(t *testing.T) {
 	}
 }
 
-// TestOverwritten has a program write over the recorder's memory. The reader says
-// so, or reads something; it does not crash.
+// TestOverwritten has a program write over the recorder's memory. The reader says so: where
+// what tells the rest is damaged by an error, and else by a count, without that node.
 func TestOverwritten(t *testing.T) {
 	s := newSimulation(t, small)
 	s.run(rising(50, func(i int) byte { return byte(i % 5) }))
@@ -494,17 +494,23 @@ func TestOverwritten(t *testing.T) {
 		name string
 		at   uint64
 		v    uint32
+		all  bool
 	}{
-		{"number of cells", cellOff, 0},
-		{"number of nodes", orderOff, 0},
-		{"a parent", node, uint32(cell)},
-		{"a parent that is none", node, 1 << 30},
-		{"a target", node + 12, 1 << 30},
+		{"number of cells", cellOff, 0, true},
+		{"number of nodes", orderOff, 0, true},
+		{"a parent", node, uint32(cell), false},
+		{"a parent that is none", node, 1 << 30, false},
+		{"a target", node + 12, 1 << 30, false},
 	} {
 		own := le.Uint32(s.tg.mem[tt.at:])
 		le.PutUint32(s.tg.mem[tt.at:], tt.v)
-		if _, err := l.Read(bytes.NewReader(s.tg.mem), textAt); err == nil {
+		switch tree, err := l.Read(bytes.NewReader(s.tg.mem), textAt); {
+		case tt.all && err == nil:
 			t.Errorf("%s is %d: no error", tt.name, tt.v)
+		case !tt.all && err != nil:
+			t.Errorf("%s is %d: %v", tt.name, tt.v, err)
+		case !tt.all && tree.Damaged != 1:
+			t.Errorf("%s is %d: %d nodes are damaged, want 1", tt.name, tt.v, tree.Damaged)
 		}
 		le.PutUint32(s.tg.mem[tt.at:], own)
 	}

@@ -99,10 +99,11 @@ func (r *reader) nodes(cell uint64, b []byte) error {
 		if le.Uint32(b) == overflowNode {
 			parent = overflowNode
 		}
-		r.tree.Nodes[k] = Node{Parent: parent, Hook: hook &^ via, Site: site, Via: hook&Root == 0 && hook&via != 0, Target: target}
 		if target == 0 || parent >= k || parent == 0 && hook&Root == 0 {
-			return fmt.Errorf("the recorder's memory was overwritten by the program: node %d is damaged", k)
+			r.tree.Damaged++
+			continue
 		}
+		r.tree.Nodes[k] = Node{Parent: parent, Hook: hook &^ via, Site: site, Via: hook&Root == 0 && hook&via != 0, Target: target}
 	}
 	return nil
 }
