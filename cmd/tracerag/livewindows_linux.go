@@ -167,7 +167,11 @@ func (a *app) runWindows(ctx context.Context, s *store.Store, args []string, r *
 	}
 	// Servers read nothing. So a terminal's input is for us.
 	tgt.NoInput = terminal(a.stdin)
-	live, err := probe.Start(ctx, tgt, r.probeOptions())
+	begin, end := untilSaved()
+	defer end()
+	o := r.probeOptions()
+	o.Started = func(int) { begin() }
+	live, err := probe.Start(ctx, tgt, o)
 	if err != nil {
 		a.fail(fmt.Errorf("windows need the probe, which can't handle %s: %w", args[0], err))
 		return exitRunCannot

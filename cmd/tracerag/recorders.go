@@ -54,13 +54,18 @@ func (r *recorderFlags) check() error {
 
 // recordOne records one run of the target by the recorder that was chosen.
 func (a *app) recordOne(ctx context.Context, tgt *target.Target, r *runFlags) (*trace.Trace, error) {
+	return a.recordStarted(ctx, tgt, r, func() {})
+}
+
+// recordStarted is recordOne, and calls started when the program is about to run.
+func (a *app) recordStarted(ctx context.Context, tgt *target.Target, r *runFlags, started func()) (*trace.Trace, error) {
 	if r.recorder.name != "breakpoint" {
 		o := r.probeOptions()
 		prepared := func() {}
 		if tgt.Output == nil || tgt.Silent { // several may be recorded at a time otherwise
 			prepared = a.wait("preparing " + quote(tgt.Args[0]))
 		}
-		o.Started = func(int) { prepared() }
+		o.Started = func(int) { prepared(); started() }
 		tr, err := probe.Record(ctx, tgt, o)
 		prepared()
 		var unsuitable *probe.Unsuitable
@@ -73,7 +78,7 @@ func (a *app) recordOne(ctx context.Context, tgt *target.Target, r *runFlags) (*
 	o := breakpoint.Options{
 		MaxHits: r.recorder.maxHits, MaxStops: r.recorder.maxStops, NoInlined: r.recorder.noInlined, Warn: a.note,
 		Progress: bar.set,
-		Started:  func(int) { bar.close() },
+		Started:  func(int) { bar.close(); started() },
 	}
 	tr, err := breakpoint.Record(ctx, tgt, o)
 	bar.close()

@@ -326,7 +326,9 @@ func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runF
 	if rewind != nil && r.typed == nil {
 		a.noteTwice(args)
 	}
-	tr, err := a.recordOne(ctx, tgt, r)
+	begin, end := untilSaved()
+	defer end()
+	tr, err := a.recordStarted(ctx, tgt, r, begin)
 	if over := r.over(ctx); over != nil && errors.Is(err, context.DeadlineExceeded) {
 		err = over
 	}

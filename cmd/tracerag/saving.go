@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"tracerag/trace"
 	"tracerag/trace/store"
@@ -31,6 +33,22 @@ func (a *app) save(s *store.Store, tr *trace.Trace) (store.Entry, error) {
 	}
 	a.complain("the trace cannot be saved in %s: %v\nit was saved as %s instead. To take it into a store:\ntracerag import%s %s", no.Dir, no.Err, e.Path, a.dirFlag(), quote(e.Path))
 	return e, nil
+}
+
+// untilSaved keeps those who end a program from ending us before its trace is saved: a
+// second Ctrl-C comes when the program has ended by the first. begin is for when the
+// program runs, since until then nothing can be lost; end, for when the trace is saved.
+// A quit (Ctrl-\) still ends us: saving may hang on a file system that does.
+func untilSaved() (begin, end func()) {
+	ignored := make(chan os.Signal, 1)
+	begin = func() {
+		for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+			if !signal.Ignored(s) { // or what we start next would not ignore it, as under nohup
+				signal.Notify(ignored, s)
+			}
+		}
+	}
+	return begin, func() { signal.Stop(ignored) }
 }
 
 // nameOf is how a saved trace is named in commands: by its id, or by its file when that

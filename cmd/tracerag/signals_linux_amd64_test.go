@@ -146,6 +146,37 @@ func TestGroupEnds(t *testing.T) {
 	}
 }
 
+// TestManyInterruptsLoseNothing: who presses Ctrl-C again when the program has ended by the
+// first has its trace all the same.
+func TestManyInterruptsLoseNothing(t *testing.T) {
+	dir, command := signalsProgram(t), commandPath(t)
+	for _, args := range [][]string{
+		{"--recorder=probe"}, {"--recorder=breakpoint"}, {"--values=main.count"}, {"--baseline=quick"}, {"--window"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			traces := t.TempDir()
+			run := append(append([]string{command, "run", "--dir", traces}, args...), "--", "./signals", "sleep")
+			j := startJob(t, dir, run...)
+			j.want(t, "ready")
+			for saved := false; !saved; time.Sleep(time.Millisecond) {
+				select {
+				case _, open := <-j.lines:
+					if files, _ := filepath.Glob(filepath.Join(traces, "*.pb.gz")); !open && len(files) == 0 {
+						t.Fatalf("ended without a trace\n%s", &j.stderr)
+					}
+				default:
+				}
+				_ = syscall.Kill(-j.cmd.Process.Pid, syscall.SIGINT)
+				files, err := filepath.Glob(filepath.Join(traces, "*.pb.gz"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				saved = len(files) > 0
+			}
+		})
+	}
+}
+
 // TestGroupIsOurs: the program is in the process group that it is in alone, in all runs that a
 // command makes of it.
 func TestGroupIsOurs(t *testing.T) {

@@ -1,6 +1,6 @@
 // Command signals counts the signals that it gets until its input ends. It adds a line with
 // its process group to the file "groups". With the argument "quick" it does only that, and counts one, and
-// with "wait" it leaves the signals to do what they do.
+// with "wait" it leaves the signals to do what they do; so it does with "sleep", without input.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -21,8 +22,13 @@ func main() {
 	f.Close()
 	var total atomic.Int64
 	if len(os.Args) > 1 && os.Args[1] != "wait" {
-		if os.Args[1] == "quick" {
+		switch os.Args[1] {
+		case "quick":
 			count(os.Interrupt, &total)
+		case "sleep":
+			count(os.Interrupt, &total)
+			fmt.Println("ready")
+			time.Sleep(time.Minute)
 		}
 		return
 	}
