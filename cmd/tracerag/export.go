@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -185,13 +184,6 @@ func (a *app) writeTo(name string, kind outputKind, write func(io.Writer) error)
 	}
 	if name == "-" {
 		return buffered(a.rawStdout())
-	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // a device or a pipe
-		file, err := os.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		return cmp.Or(buffered(file), file.Close())
 	}
 	return replaceFile(name, buffered)
 }

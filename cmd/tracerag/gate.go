@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -217,19 +216,4 @@ func (a *app) writeBaseline(path string, tr *trace.Trace) error {
 	}
 	a.note("%s is the baseline now: %s of %s (%s)", path, plural(int(tr.Calls()), "call", "calls"), plural(len(tr.Functions), "function", "functions"), tr.Exit)
 	return nil
-}
-
-// replaceFile writes a file whole or not at all.
-func replaceFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path + ".new")
-	if err != nil {
-		return err
-	}
-	if err = errors.Join(write(f), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }

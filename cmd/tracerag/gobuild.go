@@ -78,10 +78,7 @@ func innerFlag(f *pflag.FlagSet) *string {
 func (a *app) runGo(ctx context.Context, s *store.Store, g *gocmd.Command, typed, flags []string, r *runFlags, question string, finish func(*recording) error) int {
 	code, recs, err := a.recordGo(ctx, s, g, typed, flags, r)
 	if err == nil && r.each == 0 {
-		err = r.writeIDs(s, recs)
-	}
-	if err == nil && r.each == 0 {
-		err = a.finishGo(s, g, recs, code, question, finish)
+		err = errors.Join(r.writeIDs(s, recs), a.finishGo(s, g, recs, code, question, finish))
 	}
 	if err != nil {
 		a.fail(err)

@@ -135,6 +135,9 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	if err == nil {
 		err = a.tryTemplate(&p)
 	}
+	if err == nil && r.idFile != "" {
+		err = idFileError(canReplace(r.idFile))
+	}
 	if err != nil {
 		a.fail(err)
 		return exitRunFailed
@@ -203,10 +206,7 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	code := rec.trace.Exit.Code
 	if err == nil {
-		err = r.writeIDs(s, []*recording{rec})
-	}
-	if err == nil {
-		err = finish(rec)
+		err = errors.Join(r.writeIDs(s, []*recording{rec}), finish(rec))
 	}
 	if err != nil {
 		a.fail(err)
@@ -370,14 +370,21 @@ func (r *runFlags) writeIDs(s *store.Store, recs []*recording) error {
 	if r.idFile == "" {
 		return nil
 	}
-	return replaceFile(r.idFile, func(w io.Writer) error {
+	return idFileError(replaceFile(r.idFile, func(w io.Writer) error {
 		for _, rec := range recs {
 			if _, err := fmt.Fprintln(w, nameOf(s, rec.entry)); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}))
+}
+
+func idFileError(err error) error {
+	if err != nil {
+		return fmt.Errorf("--id-file: %w", err)
+	}
+	return nil
 }
 
 // split splits a command line as a shell does, without expanding anything.
