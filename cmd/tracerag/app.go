@@ -38,6 +38,7 @@ type app struct {
 	redactor               *redact.Redactor
 	learned                map[uint64]bool // hashes of the texts that redactor has seen
 	masked                 string          // what noteMasked has said
+	refuge                 string          // the directory of a trace that its store did not take; "": all did
 	sections               []section
 	sectioned              int                  // flags that have their section
 	onFlags                func(*pflag.FlagSet) // takes a command's flags in place of its run; nil: it runs

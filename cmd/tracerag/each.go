@@ -268,7 +268,7 @@ func (t *tester) tell(test gocmd.Test, r testRun, runs *[]eachRun, last *outcome
 	if failed {
 		result = "FAIL"
 	}
-	t.a.note("%s  %s  %s  %s of %s (%s, %s)", e.ID, result, test.Name, plural(int(r.trace.Calls()), "call", "calls"),
+	t.a.note("%s  %s  %s  %s of %s (%s, %s)", quote(nameOf(t.store, e)), result, test.Name, plural(int(r.trace.Calls()), "call", "calls"),
 		plural(len(r.trace.Functions), "function", "functions"), r.trace.Exit, took(r.trace.Duration))
 	*runs = append(*runs, eachRun{t.pkg, test.Name, nameOf(t.store, e), failed})
 	return nil

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"syscall"
 
 	"tracerag/trace"
@@ -15,24 +17,50 @@ import (
 // A run cannot be had twice: its trace is saved somewhere, or it is said that it is
 // lost.
 
-// save saves the trace of a run that is over: if not in the store, then in the system's
-// temporary directory or the user's cache directory, and says so.
+// save saves the trace of a run that is over: if not in the store, then somewhere else, and
+// says so.
 func (a *app) save(s *store.Store, tr *trace.Trace) (store.Entry, error) {
 	e, err := s.Save(tr)
 	var no *store.UnwritableError
 	if !errors.As(err, &no) {
 		return e, err
 	}
-	places := []string{os.TempDir()}
-	if cache, err := os.UserCacheDir(); err == nil {
-		places = append(places, filepath.Join(cache, "tracerag"))
-	}
-	e, elsewhere := store.Rescue(tr, places...)
+	e, elsewhere := a.rescue(tr)
 	if elsewhere != nil {
 		return e, fmt.Errorf("the trace of this run is lost: it cannot be saved in %s: %w\nnor elsewhere:\n%w", no.Dir, no.Err, elsewhere)
 	}
 	a.complain("the trace cannot be saved in %s: %v\nit was saved as %s instead. To take it into a store:\ntracerag import%s %s", no.Dir, no.Err, e.Path, a.dirFlag(), quote(e.Path))
 	return e, nil
+}
+
+// rescue saves a trace that the store did not take: with others of this command, such as those
+// of its tests, if there are any.
+func (a *app) rescue(tr *trace.Trace) (store.Entry, error) {
+	if a.refuge != "" {
+		if e, err := store.Open(a.refuge).Save(tr); err == nil {
+			return e, nil
+		}
+	}
+	e, err := store.Rescue(tr, refuges()...)
+	if err == nil {
+		a.refuge = filepath.Dir(e.Path)
+	}
+	return e, err
+}
+
+// refuges are the directories in which a trace can be saved if need be. On many machines
+// most of them are on one disk, which is full; the last one is memory.
+func refuges() []string {
+	all := []string{os.TempDir()}
+	if cache, err := os.UserCacheDir(); err == nil {
+		all = append(all, filepath.Join(cache, "tracerag"))
+	}
+	for _, dir := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && !slices.Contains(all, dir) && runtime.GOOS != "windows" {
+			all = append(all, dir)
+		}
+	}
+	return all
 }
 
 // untilSaved keeps those who end a program from ending us before its trace is saved: a

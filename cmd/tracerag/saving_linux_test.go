@@ -93,10 +93,12 @@ func TestUnwritableBefore(t *testing.T) {
 func TestUnwritableFileSize(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "ran")
 	dir := t.TempDir()
-	script := `ulimit -f 1; exec tracerag run --dir "$1" -- "$2" -mark "$3"`
-	got := see(t, dir, "/bin/bash", "-c", script, "sh", dir, fixtures.Build(t, "changes"), mark)
-	if got.code != 125 || !strings.Contains(got.stderr, "traces cannot be saved in "+dir+": file too large: choose another directory") {
-		t.Errorf("%v", got)
+	for limit, want := range map[string]string{"1": "file too large: choose another directory", "100": "a file may have 100 KiB only (ulimit -f), and a trace may need 4 MiB"} {
+		script := `ulimit -f "$4"; exec tracerag run --dir "$1" -- "$2" -mark "$3"`
+		got := see(t, dir, "/bin/bash", "-c", script, "sh", dir, fixtures.Build(t, "changes"), mark, limit)
+		if got.code != 125 || !strings.Contains(got.stderr, "traces cannot be saved in "+dir+": "+want) {
+			t.Errorf("%v", got)
+		}
 	}
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("the program has run")
@@ -107,6 +109,8 @@ func TestUnwritableFileSize(t *testing.T) {
 }
 
 var importLine = regexp.MustCompile(`(?m)^  tracerag import .*?(/\S+\.pb\.gz)$`)
+
+var savedAs = regexp.MustCompile(`/\S*/tracerag-rescued-\S+\.pb\.gz`)
 
 // rescued imports the traces that messages name into a new store, and returns that.
 func rescued(t *testing.T, messages string, traces int) *store.Store {
@@ -172,16 +176,28 @@ func TestSavedElsewhere(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 
+	// Without either, another one of the system's does.
+	_ = os.Remove(dir)
+	t.Setenv("XDG_CACHE_HOME", "/proc/tracerag")
+	got := see(t, work, append(spoil, "-exit", "4")...)
+	tr, _, err := rescued(t, "  tracerag import "+savedAs.FindString(got.stderr), 1).Load("@last")
+	if got.code != 4 || err != nil || tr.Exit.Code != 4 {
+		t.Errorf("%v: %v", got, err)
+	}
+	if at := filepath.Dir(savedAs.FindString(got.stderr)); strings.HasPrefix(filepath.Base(at), "tracerag-rescued-") {
+		_ = os.RemoveAll(at)
+	}
+
 	// Nowhere at all.
+	_ = os.Remove(dir)
+	spoil = []string{"tracerag", "run", "--quiet", "--dir=" + dir, "--", changes, "-forbid", "yes"}
 	for _, code := range []int{0, 4} {
-		_ = os.Remove(dir)
-		t.Setenv("XDG_CACHE_HOME", "/proc/tracerag")
 		want := code
 		if want == 0 {
 			want = 125
 		}
 		got := see(t, work, append(spoil, "-exit", fmt.Sprint(code))...)
-		if got.code != want || !strings.Contains(got.stderr, "tracerag: the trace of this run is lost: it cannot be saved in "+dir) || strings.Count(got.stderr, "/proc/tracerag") < 2 {
+		if got.code != want || !strings.Contains(got.stderr, "tracerag: the trace of this run is lost: it cannot be saved in "+dir+": file too large\n  nor elsewhere:\n") {
 			t.Errorf("exit code %d: %v", code, got)
 		}
 	}
@@ -207,6 +223,9 @@ func TestTestsSavedElsewhere(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	s := rescued(t, got.stderr, 2)
+	if dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), "tracerag-rescued-*")); len(dirs) != 2 {
+		t.Errorf("the traces of one command are in more than one directory: %v", dirs)
+	}
 	for _, name := range []string{"TestSpoil", "TestZ"} {
 		if _, _, err := s.Load(name); err != nil {
 			t.Error(err)

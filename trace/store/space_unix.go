@@ -21,3 +21,12 @@ func freeSpace(dir string) (free uint64, known bool) {
 	}
 	return uint64(blocks) * uint64(fs.Bsize), true
 }
+
+// largestFile returns how large a file may be that this process writes.
+func largestFile() (bytes uint64, known bool) {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &l); err != nil {
+		return 0, false
+	}
+	return uint64(l.Cur), true
+}

@@ -13,8 +13,8 @@
 // eight hex digits of the SHA-256 of its content. There is no index to go
 // stale: the names tell all that a listing needs, so that a damaged or foreign
 // file never stands in the way of the others, and programs that run at the same
-// time need no lock, since each writes a file of its own and renames it into
-// place when it is whole.
+// time need no lock, since each writes a file of its own, which gets its name
+// when it is whole.
 //
 // A program is not run for a trace that could not be saved: [Store.Check] tries the
 // directory before. When it fails nevertheless, [Rescue] saves the trace elsewhere.
@@ -171,25 +171,6 @@ func (s *Store) create() error {
 		return err
 	}
 	return writeFile(ignore, []byte("*\n"))
-}
-
-// writeFile makes path appear with all of data in it, or not at all.
-func writeFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".saving-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync() // or a crash may leave the name without the data
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
 
 // List returns the saved traces, oldest first, by the names of the files alone:

@@ -57,21 +57,18 @@ func (s *Store) Check() error {
 	if err != nil {
 		return s.unwritable(err)
 	}
-	dir := at
 	if at == s.dir {
 		if _, err := os.ReadDir(at); err != nil {
 			return s.unwritable(err)
 		}
-	} else {
-		if dir, err = os.MkdirTemp(at, ".saving-*"); err != nil {
-			return s.unwritable(within(at, err))
-		}
-		defer os.Remove(dir)
 	}
-	if err := tryWriting(dir); err != nil {
+	if err := tryWriting(at); err != nil {
 		return s.unwritable(within(at, err))
 	}
-	if free, known := freeSpace(dir); known && free < minFree {
+	if most, known := largestFile(); known && most < minFree {
+		return s.unwritable(fmt.Errorf("a file may have %d KiB only (ulimit -f), and a trace may need %d MiB", most>>10, minFree>>20))
+	}
+	if free, known := freeSpace(at); known && free < minFree {
 		return s.unwritable(fmt.Errorf("only %d KiB are free there, and a trace may need %d MiB", free>>10, minFree>>20))
 	}
 	return nil
@@ -121,15 +118,7 @@ func tryWriting(dir string) error {
 	data := make([]byte, probeBytes)
 	random := rand.NewChaCha8([32]byte{})
 	_, _ = random.Read(data)
-	f, err := os.CreateTemp(dir, ".saving-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	return writeAndForget(dir, data)
 }
 
 // Rescue saves a trace that its store did not take: in a new directory below the first

@@ -3,10 +3,12 @@ package store_test
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"tracerag/trace/store"
 )
@@ -88,6 +90,49 @@ func TestCheckLeavesNothing(t *testing.T) {
 		return err
 	}); err != nil || len(left) != 2 {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// TestKilledWhileSaving kills a process that saves traces and tries the directory, again and
+// again: what is left are whole traces.
+func TestKilledWhileSaving(t *testing.T) {
+	const endless = "TRACERAG_TEST_SAVE_IN"
+	if dir := os.Getenv(endless); dir != "" {
+		for s := store.Open(dir); ; {
+			if err := s.Check(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Save(run("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("files have names from the beginning here")
+	}
+	dir := filepath.Join(t.TempDir(), store.DirName)
+	for range 20 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWhileSaving$")
+		cmd.Env = append(os.Environ(), endless+"="+dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	s := store.Open(dir)
+	list, err := s.List()
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%d traces, %v", len(list), err)
+	}
+	for _, e := range list {
+		if _, _, err := s.Load(e.Path); err != nil {
+			t.Error(err)
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != len(list)+1 {
+		t.Errorf("%d files of %d traces and a .gitignore, %v", len(files), len(list), err)
 	}
 }
 

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package store
+
+import (
+	"errors"
+	"os"
+)
+
+func unnamed(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func name(*os.File, string) error { return errors.ErrUnsupported }
