@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -191,6 +192,32 @@ func TestAttachAfterKill(t *testing.T) {
 	}
 }
 
+// childOf is the child of a process that runs a program. Any thread may have started it.
+func childOf(t *testing.T, parent int, program string) int {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
+	if err != nil || len(lists) == 0 {
+		t.Skip("the kernel does not tell children")
+	}
+	for _, list := range lists {
+		children, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, child := range strings.Fields(string(children)) {
+			if exe, err := os.Readlink("/proc/" + child + "/exe"); err == nil && exe == program {
+				pid, err := strconv.Atoi(child)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return pid
+			}
+		}
+	}
+	t.Fatalf("process %d has no child that runs %s", parent, program)
+	return 0
+}
+
 // A program that was started by a recorder goes on alone when that is killed, and can be
 // attached to: its code is then that of its file, and may not be written any more.
 func TestAttachToRunThatWasKilled(t *testing.T) {
@@ -211,14 +238,7 @@ func TestAttachToRunThatWasKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	url = strings.TrimSpace(url)
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", run.Process.Pid, run.Process.Pid))
-	if err != nil {
-		t.Skip("the kernel does not tell children")
-	}
-	var pid int
-	if _, err := fmt.Sscan(string(children), &pid); err != nil {
-		t.Fatal(err)
-	}
+	pid := childOf(t, run.Process.Pid, fixtures.Build(t, "server"))
 	defer func() { _ = unix.Kill(pid, unix.SIGKILL) }()
 	get(t, url+"/work?n=7")
 	if _, err := attachTo(t, pid); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d is already recorded by tracerag %d", pid, run.Process.Pid)) {
