@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode"
@@ -24,7 +24,8 @@ import (
 
 // baselineChoice is the value of --baseline, understood.
 type baselineChoice struct {
-	id    string   // of a trace; or else
+	id    string   // of a trace, of the program in package main of
+	main  string   // this import path; or else
 	words []string // arguments to run the program with first
 }
 
@@ -34,9 +35,9 @@ func (a *app) findBaseline(s *store.Store, value string) (b baselineChoice, err 
 	if value == "" {
 		return b, nil
 	}
-	_, e, err := loadBaseline(s, value)
+	tr, e, err := loadBaseline(s, value)
 	if err == nil {
-		return baselineChoice{id: e.ID}, nil
+		return baselineChoice{id: e.ID, main: tr.Program.MainPath}, nil
 	}
 	if strings.HasPrefix(value, "@") || strings.HasSuffix(value, ".gz") {
 		return b, fmt.Errorf("--baseline: %w", err)
@@ -74,6 +75,9 @@ func checkStore(s *store.Store, b baselineChoice) error {
 // program if it has to.
 func (a *app) baseline(ctx context.Context, s *store.Store, tgt *target.Target, b baselineChoice, r *runFlags) (string, error) {
 	if b.words == nil {
+		if of := tgt.Binary.MainPath; b.main != "" && of != "" && b.main != of {
+			a.note("baseline: trace %s is a run of another program (%s, this is %s): it prunes only what both do", b.id, b.main, of)
+		}
 		return b.id, nil
 	}
 	base := *tgt
@@ -114,24 +118,71 @@ func (a *app) baseline(ctx context.Context, s *store.Store, tgt *target.Target, 
 // runBaseline records a run of which nobody sees the output. said is the first line of
 // it: of standard error, if that has any.
 func (a *app) runBaseline(ctx context.Context, base *target.Target, r *runFlags) (tr *trace.Trace, said string, err error) {
-	var files [2]*os.File
-	for i := range files {
-		f, err := os.CreateTemp("", "tracerag-*.out")
-		if err != nil {
+	var heard [2]*listener
+	for i := range heard {
+		if heard[i], err = newListener(); err != nil {
 			return nil, "", err
 		}
-		defer os.Remove(f.Name())
-		defer f.Close()
-		files[i] = f
+		defer heard[i].to.Close()
 	}
-	base.Silent, base.Output, base.Errors = true, files[0], files[1]
+	base.Silent, base.Output, base.Errors = true, heard[0].to, heard[1].to
 	if tr, err = a.recordOne(ctx, base, r); err != nil {
 		return nil, "", err
 	}
-	if said = firstLine(files[1]); said == "" {
-		said = firstLine(files[0])
+	if said = firstLine(heard[1].end()); said == "" {
+		said = firstLine(heard[0].end())
 	}
 	return tr, said, nil
+}
+
+// listener keeps the beginning of what a program prints. That goes through a pipe and not
+// into a file, which could fill the disk, and be left there.
+type listener struct {
+	to    *os.File // the program's end
+	ended chan struct{}
+
+	mu   sync.Mutex
+	text []byte
+}
+
+func newListener() (*listener, error) {
+	from, to, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	l := &listener{to: to, ended: make(chan struct{})}
+	go func() {
+		defer close(l.ended)
+		// To the end, even if that is the end of what the program has started: for
+		// whoever prints into a pipe that nobody reads is ended by that.
+		defer from.Close()
+		piece := make([]byte, 32<<10)
+		for {
+			n, err := from.Read(piece)
+			l.mu.Lock()
+			l.text = append(l.text, piece[:min(n, listened-len(l.text))]...)
+			l.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return l, nil
+}
+
+// listened is how much a listener keeps.
+const listened = 16 << 10
+
+// end returns what was heard when the program has ended.
+func (l *listener) end() string {
+	l.to.Close()
+	select {
+	case <-l.ended:
+	case <-time.After(interruptDelay): // something that it started has the pipe still
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text)
 }
 
 // saveBaseline saves a baseline and returns its id, or says why it is not to be pruned
@@ -150,11 +201,10 @@ func (a *app) saveBaseline(s *store.Store, tr *trace.Trace, said string) (id str
 	return "", nil
 }
 
-// firstLine is the first line of a file that is not empty, short enough for a message.
-func firstLine(f *os.File) string {
+// firstLine is the first line of a text that is not empty, short enough for a message.
+func firstLine(text string) string {
 	const most = 200
-	data, _ := io.ReadAll(io.NewSectionReader(f, 0, 16<<10))
-	for line := range strings.Lines(strings.ToValidUTF8(string(data), "\uFFFD")) {
+	for line := range strings.Lines(strings.ToValidUTF8(text, "\uFFFD")) {
 		line = strings.TrimSpace(strings.Map(func(r rune) rune {
 			if !unicode.IsPrint(r) {
 				return ' '

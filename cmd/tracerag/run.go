@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,6 +122,9 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if f.NArg() == 0 {
 		return a.usage(c, "no program: tracerag run -- ./app --csv data.csv")
+	}
+	if f.Changed("values") && (len(r.valueFlags.patterns) == 0 || slices.Contains(r.valueFlags.patterns, "")) {
+		return a.usage(c, "--values= names no function: name some, or own, or all")
 	}
 	if len(r.valueFlags.patterns) > 0 || *inner != "" {
 		r.values = a.planValues(&r.valueFlags, &t, &p, question)

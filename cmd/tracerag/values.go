@@ -76,8 +76,12 @@ func (a *app) planValues(v *valueFlags, t *treeFlags, p *promptFlags, question *
 			names, err := a.valueFunctions(pattern, vw, whole, p, *question)
 			var missing *calltree.NotFoundError
 			switch {
-			case errors.As(err, &missing):
-				a.complain("values: %v", err) // the other functions have theirs
+			case errors.As(err, &missing): // the other functions have theirs
+				if strings.HasPrefix(pattern, "#") {
+					a.complain("values: %v", err)
+				} else { // the program has it: see checkValues
+					a.complain("values: no function %s was called", pattern)
+				}
 				continue
 			case err != nil:
 				return nil, fmt.Errorf("--values: %w", err)
@@ -151,6 +155,8 @@ func hasFunction(tgt *target.Target, pattern string) error {
 		for _, c := range tgt.Binary.Inlined(&tgt.Binary.Funcs[i]) {
 			if tgt.Records(c.Package) {
 				inlined = append(inlined, c.Name)
+			} else {
+				others = append(others, c.Name)
 			}
 		}
 	}
@@ -267,6 +273,9 @@ func (a *app) observe(ctx context.Context, s *store.Store, tgt *target.Target, t
 }
 
 func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target, tr *trace.Trace, r *runFlags, rewind func() error, empty bool) error {
+	if r.over(ctx) != nil {
+		return fmt.Errorf("the time was over before the second run (--time-limit=%s)", r.limit)
+	}
 	functions, err := r.values.choose(s, tr)
 	if err != nil {
 		return err
@@ -306,7 +315,7 @@ func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target
 		return err
 	}
 	tr.Activations = seen.Activations
-	a.observed(seen, tr, ctx.Err() != nil)
+	a.observed(seen, tr, ctx.Err())
 	return nil
 }
 
@@ -322,21 +331,23 @@ func (a *app) hider(tr *trace.Trace) (func(string) string, error) {
 }
 
 // observed says what a second run has shown, and what it has not.
-func (a *app) observed(seen *breakpoint.Observation, tr *trace.Trace, interrupted bool) {
+func (a *app) observed(seen *breakpoint.Observation, tr *trace.Trace, ended error) {
 	nodes := map[trace.NodeID]bool{}
 	for i := range seen.Activations {
 		nodes[seen.Activations[i].Node] = true
 	}
 	a.note("values: of %s of %s", plural(len(seen.Activations), "call", "calls"), plural(len(nodes), "node", "nodes"))
 	switch {
-	case interrupted:
+	case errors.Is(ended, context.DeadlineExceeded):
+		a.note("values: the time of --time-limit was over: there may have been more")
+	case ended != nil:
 		a.note("values: interrupted: there may have been more")
 	case seen.TimedOut:
 		a.note("values: that run took too long and was ended: there may have been more")
 	case seen.Full:
 		a.note("values: there is no room for more: name fewer functions (--values=FUNC)")
 	}
-	if !interrupted && !seen.TimedOut && seen.Exit.Known() {
+	if ended == nil && !seen.TimedOut && seen.Exit.Known() {
 		if other := differences(seen, tr); len(other) > 0 {
 			a.note("values: the second run did not do what the first did: %s", strings.Join(other, "; "))
 		}
@@ -356,7 +367,11 @@ func differences(seen *breakpoint.Observation, tr *trace.Trace) (out []string) {
 	}
 	if n := len(seen.NotCalled); n > 0 {
 		first := seen.NotCalled[0]
-		out = append(out, fmt.Sprintf("%s of %s not called, first %s%s", number(int64(n)), plural(seen.Watched, "function was", "functions were"),
+		verb := "were"
+		if n == 1 {
+			verb = "was"
+		}
+		out = append(out, fmt.Sprintf("%s of %s %s not called, first %s%s", number(int64(n)), plural(seen.Watched, "function", "functions"), verb,
 			calltree.ShortName(first), declaredAt(tr, first)))
 	}
 	if seen.Unmatched > 0 {
