@@ -2,9 +2,10 @@ package llm
 
 import (
 	"io"
-	"os"
+	"io/fs"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // vendorKeys are the variables that vendors' own tools read, used for the
@@ -93,11 +94,18 @@ func FromEnv(getenv func(string) string, flags Config) (Config, error) {
 // maxKeyFile is far above any key: a larger file is the wrong file.
 const maxKeyFile = 16 << 10
 
+// piped are the keys that were read from pipes, by path. A pipe gives its key once, and
+// it is needed twice: for the request, and to be masked.
+var piped sync.Map
+
 // readKeyFile reads a key from a file that nobody else may read. A pipe
 // (<(pass show openai)) is as good.
 func readKeyFile(path string) (string, error) {
+	if key, ok := piped.Load(path); ok {
+		return key.(string), nil
+	}
 	const help = "put the key alone into the file that TRACERAG_API_KEY_FILE names"
-	f, err := os.Open(path)
+	f, err := openKeyFile(path)
 	if err != nil {
 		return "", &configError{"the key file cannot be read: " + err.Error(), help}
 	}
@@ -119,6 +127,9 @@ func readKeyFile(path string) (string, error) {
 		return "", &configError{"the key file " + path + " is empty", help}
 	case len(data) > maxKeyFile, strings.ContainsAny(key, "\r\n"):
 		return "", &configError{"the key file " + path + " holds more than a key", help}
+	}
+	if info.Mode()&fs.ModeNamedPipe != 0 {
+		piped.Store(path, key)
 	}
 	return key, nil
 }

@@ -5,6 +5,8 @@ package llm
 import (
 	"fmt"
 	"io/fs"
+	"os"
+	"syscall"
 )
 
 // checkPrivate refuses a key file that the group or others may read or change.
@@ -16,4 +18,10 @@ func checkPrivate(path string, mode fs.FileMode) error {
 		fmt.Sprintf("the key file %s is open to other users (mode %04o): chmod 600 %s", path, mode.Perm(), path),
 		"a key that others could read is better replaced at the vendor's",
 	}
+}
+
+// openKeyFile does not wait for somebody who writes into a named pipe: without one it is
+// an empty file.
+func openKeyFile(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 }
