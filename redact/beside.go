@@ -96,7 +96,7 @@ func passwordWord(w []string) string {
 		}
 	}
 	switch last {
-	case "pw", "pwd", "pass", "bindpw", "rootpw", "userpw", "adminpw", "dbpw", "userpwd", "dbpwd", "dbpass", "userpass", "rootpass":
+	case "passcode", "pw", "pwd", "pass", "bindpw", "rootpw", "userpw", "adminpw", "dbpw", "userpwd", "dbpwd", "dbpass", "userpass", "rootpass":
 		return "password"
 	}
 	return ""
@@ -208,6 +208,15 @@ func (n *neighbour) value() (value, bool) {
 		if !c.take("case") { // switch password { case "...":
 			return value{}, false
 		}
+	case n.plain && !quoted && c.at > tight && c.take("is "): // the password is ...
+		v, ok := c.bare()
+		v.weak = true
+		return v, ok
+	case c.take(">"): // <password>...</password>
+		v, ok := c.bare()
+		return v, ok && strings.HasPrefix(n.text[c.at:], "</")
+	case n.plain && !quoted && c.at > tight && (strings.HasPrefix(n.text[c.at:], "'") || strings.HasPrefix(n.text[c.at:], `\"`)):
+		weak = true // PASSWORD '...'
 	default:
 		return value{}, false
 	}
@@ -291,7 +300,7 @@ func (c *cursor) quote() string {
 const mostValue = 2000
 
 // wrapper is what a literal may be in: []byte("..."), ptr.To("..."), {"..."}.
-var wrapper = regexp.MustCompile(`\A(?:\[\]byte\(|\[\]byte\{|&?[A-Za-z_][\w.]{0,40}\(|\{|\[\]string\{)`)
+var wrapper = regexp.MustCompile(`\A(?:\[\]byte\(|\[\]byte\{|&?[A-Za-z_][\w.]{0,40}\(|[\[{]|\[\]string\{)`)
 
 // literal reads a literal.
 func (c *cursor) literal(weak bool) (value, bool) {
@@ -300,7 +309,7 @@ func (c *cursor) literal(weak bool) (value, bool) {
 		// It is in nothing, as nearly all are.
 	} else if m := wrapper.FindString(rest); m != "" {
 		c.at += len(m)
-		weak = weak || m != "[]byte(" && m != "{"
+		weak = weak || m != "[]byte(" && m != "{" && m != "["
 	}
 	q := c.quote()
 	if q == "" {

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -74,6 +75,20 @@ func (r *Redactor) Numbered() *Redactor {
 	clear(out.counts)
 	for i := range out.found {
 		out.found[i].Number, out.found[i].Places = 0, 0
+	}
+	return out
+}
+
+// Placed returns a redactor that knows what r has masked so far, by the same numbers, and
+// nothing else that r knows.
+func (r *Redactor) Placed() *Redactor {
+	out := r.Clone()
+	maps.DeleteFunc(out.ids, func(_ string, id int) bool { return out.found[id].Places == 0 })
+	out.forms = newForms()
+	for text, f := range r.forms.all {
+		if out.found[f.id].Places > 0 {
+			out.forms.add(text, f)
+		}
 	}
 	return out
 }

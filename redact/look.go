@@ -44,6 +44,7 @@ var (
 		`[/.~$%:-].*|.*://.*|.*(?:\{\{|\$\{|\$\(|%[-+# 0]*[0-9.]*[svdqtxTwc](?:$|[^0-9a-z])|\.\.\.).*` +
 		`|.*\.(?:go|js|ts|json|ya?ml|txt|html?|tmpl|pem|key|crt|tf|md|csv|com|org|net|io)` +
 		`|(?:scram-?)?(?:sha|pbkdf|md|argon|bcrypt|scrypt|base|aes|oauth|utf|ntlm|http|x509|pkcs|hmac|iso|rfc|ipv|des|ed|rc|p)[-_]?\d[\w-]*` +
+		`|[a-z]{2,3}_(?:[a-z]{2}|\d{3}|[a-z]{4}(?:_[a-z]{2})?)` + // a language and a region
 		`|\[redacted.*|.*\(\?.*|\+.*\+|[x*.#?]+|v?\d+(?:\.\d+)+[\w.-]*|0x[0-9a-f]+|\w+\[\w+\]` +
 		`)\z`)
 	aboutPasswords = regexp.MustCompile(`(?i)pass|pwd|secret|token|credential|key`)

@@ -90,10 +90,6 @@ func words(name string) []string {
 	return out
 }
 
-// field is a field or an entry of a value with a string in it: Name: "Ann",
-// "name": "Ann".
-var field = regexp.MustCompile(`("(?:[^"\\]|\\.)*"|[\pL_][\pL_0-9]*): ("(?:[^"\\]|\\.)*")`)
-
 // Value masks a value that a program was seen to have under a name, such as an
 // argument, in Go's notation: strings that are named as passwords, there and in
 // the fields of what is no string; such as are long and random of those that are
@@ -109,13 +105,7 @@ func (r *Redactor) value(name, text string) string {
 	if s, ok := r.named(name, text); ok {
 		return s
 	}
-	return r.text(field.ReplaceAllStringFunc(text, func(s string) string {
-		m := field.FindStringSubmatch(s)
-		if masked, ok := r.named(m[1], m[2]); ok {
-			return m[1] + ": " + masked
-		}
-		return s
-	}))
+	return r.text(r.within(name, text))
 }
 
 // named masks a value if its name and look say that it is secret.
@@ -131,7 +121,7 @@ func (r *Redactor) named(name, text string) (masked string, ok bool) {
 	if word == "" || text == "" {
 		return "", false
 	}
-	if certain && text[0] == '[' && len(text) > len("[]") { // bytes
+	if certain && text[0] == '[' && len(text) > len("[]") && !strings.Contains(text, `"`) || (word == "key" || word == "secret") && byteList.MatchString(text) {
 		return r.whole(word, text), true
 	}
 	cut := ""
@@ -158,6 +148,9 @@ func (r *Redactor) named(name, text string) (masked string, ok bool) {
 	}
 	return `"` + r.whole(word, value) + `"` + cut, true
 }
+
+// byteList is an array of bytes, such as a raw key.
+var byteList = regexp.MustCompile(`\A\[\d{1,3}(?:, \d{1,3}){7,}(?:, \.\.\.)?\]\z`)
 
 // whole masks all of a value, and what is long enough of it from then on
 // elsewhere, too.

@@ -33,12 +33,12 @@ func ownRules() []rules.Rule {
 		},
 		{
 			ID:       "authorization-header",
-			Regex:    `(?i)\bauthorization["'` + "`" + `\\]{0,2}[ \t]*[:=,][ \t]*["'` + "`" + `\\]{0,2}(?:(?:bearer|basic|token|ssws|apikey|api-key|key|digest|genie(?:key)?)[ \t]+)?([a-z0-9._~+/-]{16,}={0,2})(?:[^a-z0-9._~+/=-]|\z)`,
+			Regex:    `(?i)\bauthorization["'` + "`" + `\\]{0,2}[ \t]*[:=,][ \t]*[\[{]?["'` + "`" + `\\]{0,2}(?:(?:bearer|basic|token|ssws|apikey|api-key|key|digest|genie(?:key)?)[ \t]+)?([a-z0-9._~+/-]{16,}={0,2})(?:[^a-z0-9._~+/=-]|\z)`,
 			Keywords: []string{"authorization"},
 		},
 		{
 			ID:       "cookie",
-			Regex:    `(?i)\bcookie["'` + "`" + `\\]{0,2}[ \t]*[:,][ \t]*["'` + "`" + `\\]{0,2}(?:[^"'\r\n` + "`" + `]*?;[ \t]*)?[\w.-]*?(?:sess|sid|token|auth|jwt|remember)[\w.-]*=([^;"'\s` + "`" + `\\]{16,})`,
+			Regex:    `(?i)\bcookie["'` + "`" + `\\]{0,2}[ \t]*[:,][ \t]*[\[{]?["'` + "`" + `\\]{0,2}(?:[^"'\r\n` + "`" + `]*?;[ \t]*)?[\w.-]*?(?:sess|sid|token|auth|jwt|remember)[\w.-]*=([^;"'\s` + "`" + `\\]{16,})`,
 			Entropy:  3,
 			Keywords: []string{"cookie"},
 		},
@@ -61,6 +61,12 @@ func ownRules() []rules.Rule {
 			Regex:    `(?i)\blogin[ \t]+\S{1,100}\s+password[ \t]+([^\s"'` + "`" + `\\]{4,200})`,
 			Keywords: []string{"login"},
 			Allow:    []rules.Allow{{Regexes: []string{placeholderPassword, `(?i)^(?:for|is|and|or|to|must|from|page|form)$`, `^[%${\[<]`}}},
+		},
+		{
+			ID:       "sql-password",
+			Regex:    `(?i)\bidentified\s+(?:with\s+\S{1,60}\s+)?by\s+(?:password\s+)?\\?['"]([^'"\s\\]{4,200})`,
+			Keywords: []string{"identified"},
+			Allow:    []rules.Allow{{Regexes: []string{placeholderPassword, `^[%${\[<]`}}},
 		},
 		{
 			ID:       "azure-sas-signature",

@@ -194,16 +194,28 @@ func (r *rule) plausible(text string, from, to int) bool {
 		return randomLike(secret) || userAndPassword(secret)
 	case "docker-auth":
 		return userAndPassword(secret)
-	case "dsn-password", "netrc-password":
+	case "dsn-password", "netrc-password", "sql-password":
 		return passwordLike(secret)
 	case "generic-api-key":
-		return from > 0 && strings.IndexByte("\"'`", text[from-1]) >= 0 || !name.MatchString(secret) || turns(secret) > len(secret)/4
+		if from > 0 && strings.IndexByte("\"'`", text[from-1]) >= 0 {
+			return !protocolName.MatchString(secret)
+		}
+		plain := version.ReplaceAllString(secret, "")
+		return !integer.MatchString(secret) && (!name.MatchString(secret) || turns(plain) > len(plain)/4)
 	}
 	return true
 }
 
-// name is that of a Go value.
-var name = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\z`)
+var (
+	// name is that of a Go value.
+	name = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\z`)
+	// version is how some names end.
+	version = regexp.MustCompile(`[vV]?[0-9]{1,2}\z`)
+	// integer is a constant of 64 bits, such as those of hash functions.
+	integer = regexp.MustCompile(`\A0x[0-9A-Fa-f_]{1,20}\z`)
+	// protocolName is such as "ALTSRP_GCM_AES128_REKEY".
+	protocolName = regexp.MustCompile(`\A[A-Z]{2,}[0-9]{0,3}(?:_[A-Z]{2,}[0-9]{0,3}){2,}\z`)
+)
 
 // turns counts where capital letters or digits begin or digits end: in a name that
 // people gave at few places, in a random one at nearly every second letter.

@@ -82,8 +82,8 @@ func complete(t *Trace, m *meta) (*Trace, error) {
 		if v.Node < 1 || v.Node > len(t.Nodes) {
 			return nil, fmt.Errorf("a damaged trace: comment %s%s: no node %d", prefix, valuesKey, v.Node)
 		}
-		t.Activations = append(t.Activations, Activation{NodeID(v.Node - 1), v.Args, v.Results, v.Returned})
 	}
+	t.Activations = m.activations()
 	if err := t.Check(); err != nil {
 		return nil, fmt.Errorf("a damaged trace: %w", err)
 	}
@@ -91,6 +91,14 @@ func complete(t *Trace, m *meta) (*Trace, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+func (m *meta) activations() []Activation {
+	var out []Activation
+	for _, v := range m.Values {
+		out = append(out, Activation{NodeID(v.Node - 1), v.Args, v.Results, v.Returned})
+	}
+	return out
 }
 
 // changed ends the errors about a file that was a trace once.

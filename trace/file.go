@@ -74,7 +74,8 @@ func (l Limit) Read(r io.Reader) (*Trace, error) {
 // Head is a trace without its nodes and what is said of them: all that a list of
 // traces says.
 type Head struct {
-	Trace *Trace // Nodes and Activations are nil
+	Trace *Trace       // Nodes and Activations are nil
+	Seen  []Activation // as the file has them: nobody has held them against the nodes
 	Nodes int
 	Calls int64
 }
@@ -93,7 +94,7 @@ func (l Limit) ReadHead(r io.Reader) (*Head, error) {
 	if err := t.checkLines(); err != nil {
 		return nil, fmt.Errorf("a damaged trace: %w", err)
 	}
-	return &Head{t, m.Total.Nodes, m.Total.Calls}, nil
+	return &Head{t, m.activations(), m.Total.Nodes, m.Total.Calls}, nil
 }
 
 // scanned is a file of which the tables were read.

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -36,8 +37,32 @@ func (t *Trace) Masked(m Masker) *Trace {
 		a := &out.Activations[i]
 		a.Args, a.Results = slices.Clone(a.Args), slices.Clone(a.Results)
 	}
-	for v := range out.EachValue() {
-		v.Text = m.Value(v.Name, v.Text)
+	for i := range out.Activations {
+		maskValues(m, out.Activations[i].Args)
+		maskValues(m, out.Activations[i].Results)
 	}
 	return &out
+}
+
+// maskValues masks values by their names. What follows a key goes by the key, as in
+// Setenv(key, value string); and a value of a type of its own by that, too.
+func maskValues(m Masker, list []Value) {
+	before, said := "", "" // the value before: its name, and its text
+	for i := range list {
+		v := &list[i]
+		name := v.Name
+		if key, err := strconv.Unquote(said); err == nil && isPair(before, name) {
+			name = key
+		}
+		before, said = v.Name, v.Text
+		masked := m.Value(name, v.Text)
+		if _, typ, ok := strings.Cut(v.Type, "."); ok && masked == v.Text {
+			masked = m.Value(typ, v.Text)
+		}
+		v.Text = masked
+	}
+}
+
+func isPair(key, value string) bool {
+	return slices.Contains([]string{"key", "name", "k", "header", "field"}, key) && slices.Contains([]string{"value", "val", "v"}, value)
 }

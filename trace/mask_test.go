@@ -99,3 +99,26 @@ func texts(v reflect.Value, path string, yield func(path, text string)) {
 		}
 	}
 }
+
+// byName masks what goes by the name "password".
+type byName struct{ loud }
+
+func (byName) Value(name, s string) string {
+	if name == "password" || name == "Password" {
+		return "masked"
+	}
+	return s
+}
+
+// What follows a key goes by the key, and a value of a type of its own by its name, too.
+func TestMaskedValuesGoByKeysAndTypes(t *testing.T) {
+	tr := &Trace{Activations: []Activation{{Args: []Value{{Name: "key", Text: `"password"`}, {Name: "value", Text: `"x"`}, {Name: "n", Text: `"y"`}},
+		Results: []Value{{Type: "config.Password", Text: `"z"`}}}}}
+	var got []string
+	for v := range tr.Masked(byName{}).EachValue() {
+		got = append(got, v.Text)
+	}
+	if want := []string{`"password"`, "masked", `"y"`, "masked"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"path/filepath"
+	"slices"
 
 	"tracerag/redact"
 	"tracerag/source"
@@ -36,8 +37,8 @@ func (a *app) learn(tr *trace.Trace, sources *source.Resolver, shown shows) {
 			a.learnText(l, dir)
 		}
 	}
-	var matters byteRuns
-	if shown == withoutSources && len(tr.Activations) == 0 {
+	var matters *byteRuns
+	if shown == headAlone || shown == withoutSources && len(tr.Activations) == 0 {
 		matters = runsOf(tr)
 	}
 	for _, text := range sources.Files(functionsOf(tr)) {
@@ -48,12 +49,29 @@ func (a *app) learn(tr *trace.Trace, sources *source.Resolver, shown shows) {
 }
 
 // shows says what an output has of a trace.
-type shows bool
+type shows int
 
 const (
-	withoutSources shows = false
-	withSources    shows = true
+	withSources    shows = iota
+	withoutSources       // the tree, and values if it has any
+	headAlone
 )
+
+// learnHead is learn for what is shown without its tree. Values may tell that an
+// argument is a password; those that have nothing in common with the rest do not matter.
+func (a *app) learnHead(h *trace.Head) {
+	tr := *h.Trace
+	matters := runsOf(&tr)
+	for _, seen := range h.Seen {
+		for _, v := range slices.Concat(seen.Args, seen.Results) {
+			if matters.in(v.Text) {
+				tr.Activations = append(tr.Activations, seen)
+				break
+			}
+		}
+	}
+	a.learn(&tr, a.resolver(&tr, nil), headAlone)
+}
 
 // learnText shows the masker a text, unless it has seen it: runs that are compared are
 // of one program.
@@ -97,25 +115,31 @@ func functionsOf(tr *trace.Trace) iter.Seq[source.Func] {
 
 // byteRuns are all strings of redact.MinKnown bytes in some texts: a secret that is masked
 // in other places than its own is no shorter.
-type byteRuns map[uint64]bool
+type byteRuns struct {
+	all  map[uint64]bool
+	ends [1 << 16]bool // what they end in: most places are passed by with a look at it
+}
 
 // runsOf has those of a trace without values that others have put there. Import paths
 // are in many sources, and no secrets.
-func runsOf(tr *trace.Trace) byteRuns {
-	w := byteRuns{}
+func runsOf(tr *trace.Trace) *byteRuns {
+	w := &byteRuns{all: map[uint64]bool{}}
 	texts := append([]string{tr.Name, tr.Dir, tr.Program.Path}, tr.Command...)
 	for _, s := range tr.Program.Settings {
 		texts = append(texts, s.Value)
 	}
 	for _, text := range texts {
 		for x := range eightBytes(text) {
-			w[x] = true
+			w.all[x] = true
 		}
 	}
 	for _, path := range []string{tr.Program.Main.Path, tr.Program.MainPath} {
 		for x := range eightBytes(path) {
-			delete(w, x)
+			delete(w.all, x)
 		}
+	}
+	for x := range w.all {
+		w.ends[x>>48] = true
 	}
 	return w
 }
@@ -131,17 +155,9 @@ func eightBytes(text string) iter.Seq[uint64] {
 }
 
 // in reports whether a text has one of them.
-func (w byteRuns) in(text string) bool {
-	if len(w) == 0 {
-		return false
-	}
-	// Most places are passed by with a look at a table of what they end in.
-	var ends [1 << 16]bool
-	for x := range w {
-		ends[x>>48] = true
-	}
+func (w *byteRuns) in(text string) bool {
 	for i := redact.MinKnown; i <= len(text); i++ {
-		if ends[uint16(text[i-2])|uint16(text[i-1])<<8] && w[binary.LittleEndian.Uint64([]byte(text[i-redact.MinKnown:i]))] {
+		if w.ends[uint16(text[i-2])|uint16(text[i-1])<<8] && w.all[binary.LittleEndian.Uint64([]byte(text[i-redact.MinKnown:i]))] {
 			return true
 		}
 	}

@@ -94,7 +94,7 @@ func (a *app) loadHead(s *store.Store, name string) (*trace.Head, store.Entry, e
 	if err != nil {
 		return nil, e, err
 	}
-	a.learn(h.Trace, a.resolver(h.Trace, nil), withoutSources)
+	a.learnHead(h)
 	h.Trace = a.maskedTrace(h.Trace)
 	return h, e, nil
 }

@@ -61,7 +61,8 @@ func leaky(t *testing.T) (dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr.Command = append(tr.Command, "--password="+leaks["flag"], "postgres://app:"+leaks["url"]+"@db.example/x")
+		tr.Command = append(tr.Command, "--password="+leaks["flag"], "postgres://app:"+leaks["url"]+"@db.example/x",
+			leaks["value"]) // only the value below tells what it is
 		tr.Program.Settings = []trace.Setting{{Key: "-ldflags", Value: "-s -X main.apiKey=" + leaks["setting"]}}
 		tr.Activations = []trace.Activation{{Node: 2, Args: []trace.Value{{Name: "o", Text: `{user: "ann", password: "` + leaks["value"] + `"}`}}}}
 		if _, err := store.Open(filepath.Join(dir, ".tracerag")).Save(tr); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"tracerag/calltree"
 	"tracerag/prompt"
+	"tracerag/redact"
 	"tracerag/trace"
 	"tracerag/trace/breakpoint"
 	"tracerag/trace/store"
@@ -309,25 +310,48 @@ func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target
 	defer stop()
 	seen, err := breakpoint.Observe(ctx, &again, tr, breakpoint.ObserveOptions{
 		Functions: functions, Calls: r.values.flags.calls, MaxHits: r.recorder.maxHits, MaxStops: r.recorder.maxStops,
-		Limit: patience(tr), Warn: a.note, Mask: hide,
+		Limit: patience(tr), Warn: a.note, Mask: hide.mask(),
 	})
 	if err != nil {
 		return err
 	}
 	tr.Activations = seen.Activations
+	hide.whole(tr)
 	a.observed(seen, tr, ctx.Err())
 	return nil
 }
 
 // hider masks the secrets of strings of which the trace keeps a part: what is shown of
-// them later is too little to tell. Other strings are saved as they are.
-func (a *app) hider(tr *trace.Trace) (func(string) string, error) {
+// them later is too little to tell. Other strings are saved as they are, unless they
+// hold the same secret.
+type hider struct{ r *redact.Redactor }
+
+func (a *app) hider(tr *trace.Trace) (hider, error) {
 	if a.noRedact {
-		return nil, nil
+		return hider{}, nil
 	}
 	// Where the program has them from tells more than their forms do.
 	a.learn(tr, a.resolver(tr, nil), withSources)
-	return a.masker().Numbered().Text, a.canMask()
+	return hider{a.masker().Numbered()}, a.canMask()
+}
+
+func (h hider) mask() func(string) string {
+	if h.r == nil {
+		return nil
+	}
+	return h.r.Text
+}
+
+// whole masks in other values what was masked in a part of one: nobody could tell later
+// that it is secret.
+func (h hider) whole(tr *trace.Trace) {
+	if h.r == nil || len(h.r.Findings()) == 0 {
+		return
+	}
+	known := h.r.Placed()
+	for v := range tr.EachValue() {
+		v.Text = known.Known(v.Text, false)
+	}
 }
 
 // observed says what a second run has shown, and what it has not.
