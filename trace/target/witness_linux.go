@@ -28,7 +28,7 @@ import (
 // sends a signal to a group's youngest process first: what we get the witness has.
 type witness struct {
 	pid  int
-	seen map[syscall.Signal]bool // that was sent to the group, and not asked for yet
+	seen map[syscall.Signal]time.Time // when one that was sent to the group was last taken
 }
 
 // startWitness must be called, as all methods, from a goroutine that is locked to its
@@ -38,7 +38,7 @@ func startWitness() (*witness, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &witness{pid: pid, seen: map[syscall.Signal]bool{}}
+	w := &witness{pid: pid, seen: map[syscall.Signal]time.Time{}}
 	err = w.await(func() error { return unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL) })
 	if err == nil {
 		// It was started with all signals blocked; those do not stop it.
@@ -86,6 +86,11 @@ func (w *witness) await(request func() error) error {
 	}
 }
 
+// together is how long after one signal to the group another of its kind is taken for one
+// to the group, too: two that come close together may be pending as one here, or be taken
+// at once, and reach us one after the other.
+const together = 100 * time.Millisecond
+
 // toGroup tells if a signal that we have got was sent to the whole group.
 func (w *witness) toGroup(s syscall.Signal) (bool, error) {
 	// On an ordinary kernel the first look is enough.
@@ -93,8 +98,7 @@ func (w *witness) toGroup(s syscall.Signal) (bool, error) {
 		if err := w.take(); err != nil {
 			return false, err
 		}
-		if w.seen[s] {
-			delete(w.seen, s)
+		if time.Since(w.seen[s]) < together {
 			return true, nil
 		}
 		time.Sleep(2 * time.Millisecond)
@@ -125,7 +129,7 @@ func (w *witness) take() error {
 		if err != nil {
 			return err
 		}
-		w.seen[syscall.Signal(info.signo)] = true
+		w.seen[syscall.Signal(info.signo)] = time.Now()
 	}
 }
 
