@@ -337,11 +337,31 @@ wait:
 	x.mu.Unlock()
 }
 
+// moduleOf copies a fixture into a module of its own, whose size does not change with
+// the other fixtures: the report counts the lines of all modules. It returns the
+// program's directory.
+func moduleOf(t *testing.T, name string) string {
+	t.Helper()
+	module := t.TempDir()
+	dir := filepath.Join(module, name)
+	if err := os.CopyFS(dir, os.DirFS(fixtures.Dir(name))); err != nil {
+		t.Fatal(err)
+	}
+	gomod, err := os.ReadFile(filepath.Join(filepath.Dir(fixtures.Dir(name)), "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(module, "go.mod"), gomod, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // TestExperimentWhole asks recorded models (testdata/recorded) through the command, has
 // a recorded judge and a person grade, and holds all that comes of it against golden
 // files.
 func TestExperimentWhole(t *testing.T) {
-	x := newExaminee(t, twiceExperiment, fixtures.Dir("twice"))
+	x := newExaminee(t, twiceExperiment, moduleOf(t, "twice"))
 	recorded := llmtest.Replay(t, filepath.Join(testDir, "testdata", "recorded"))
 	x.env = append(x.env, "OPENAI_BASE_URL="+recorded.URL())
 	sheet := filepath.Join(x.dir, "sheet.csv")
