@@ -125,7 +125,7 @@ func plant(t *testing.T, forms []redacttest.Form) *leaker {
 		}
 		code := fmt.Sprintf("func form%d() string {\n\t%s\n\treturn take%[1]d(%[3]s)\n}\n\nfunc take%[1]d(x string) string { return x + \"!\" }\n\n", n, s.Text, ident)
 		if _, err := format.Source([]byte("package main\n" + code)); err != nil || f.Left(redact.New().Text("package main\n"+code)) != "" {
-			continue // it is not found at all: that is told by package redact's own test
+			continue // it is not found at all: package redact's own test says so
 		}
 		functions.WriteString(code)
 		fmt.Fprintf(&calls, "\tform%d()\n", n)

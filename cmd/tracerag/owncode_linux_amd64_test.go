@@ -12,7 +12,7 @@ import (
 )
 
 // TestOwnCode runs programs that change or check their own code. They do what they do alone,
-// and the user is told how they are recorded, and why, or what to do.
+// and the messages say how they are recorded, and why, or what to do.
 func TestOwnCode(t *testing.T) {
 	dir := t.TempDir()
 	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./patches", "./protects", "./checksums")

@@ -109,7 +109,7 @@ func describe(w io.Writer, tr *trace.Trace, sum *summary) error {
 	if sum.Questions > 0 {
 		row("asked", plural(sum.Questions, "conversation", "conversations"))
 	}
-	for i, text := range losses(tr) {
+	for i, text := range lossTexts(tr.Losses, ": tracerag show --json") {
 		key := ""
 		if i == 0 {
 			key = "not recorded"
@@ -119,23 +119,24 @@ func describe(w io.Writer, tr *trace.Trace, sum *summary) error {
 	return tw.Flush()
 }
 
-// losses says what a trace lacks, a line each; of a kind that has many, the
-// first few.
-func losses(tr *trace.Trace) []string {
+// lossTexts says what a trace lacks, a line each. Of a kind that has many it says the
+// first few and how many more there are: a trace from elsewhere may hold any number.
+// The hint says where they are listed.
+func lossTexts(losses []trace.Loss, hint string) []string {
 	const most = 10
 	var out []string
 	kinds := map[trace.LossKind]int{}
-	for _, l := range tr.Losses {
+	for _, l := range losses {
 		kinds[l.Kind]++
 	}
 	seen := map[trace.LossKind]int{}
-	for _, l := range tr.Losses {
+	for _, l := range losses {
 		seen[l.Kind]++
 		switch n, all := seen[l.Kind], kinds[l.Kind]; {
 		case n < most || all == most:
 			out = append(out, lossText(l))
 		case n == most:
-			out = append(out, fmt.Sprintf("and %s more like these: tracerag show --json", number(int64(all-most+1))))
+			out = append(out, fmt.Sprintf("and %s more like these", number(int64(all-most+1)))+hint)
 		}
 	}
 	return out

@@ -232,7 +232,7 @@ func (v *view) notes() []string { return lossNotes(v.trace) }
 
 func lossNotes(tr *trace.Trace) []string {
 	var floors, unhooked, partly int
-	var out []string
+	var rest []trace.Loss
 	for _, l := range tr.Losses {
 		switch {
 		case l.Kind == trace.LossFloor:
@@ -242,9 +242,10 @@ func lossNotes(tr *trace.Trace) []string {
 		case l.Kind == trace.LossNotHooked && l.Function != "":
 			partly++
 		default:
-			out = append(out, lossText(l))
+			rest = append(rest, l)
 		}
 	}
+	out := lossTexts(rest, "")
 	if floors > 0 {
 		out = append(out, fmt.Sprintf("%s called so often that watching %s was given up: counts with a + are floors, and later callers are missing",
 			plural(floors, "function was", "functions were"), pronoun(floors)))

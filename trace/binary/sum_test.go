@@ -59,7 +59,7 @@ func TestSum(t *testing.T) {
 }
 
 // A file that was written or replaced after it was opened has no sum and no code, since
-// its tables are known already; at another place it is told from others by its content.
+// its tables are known already; at another place its content identifies it.
 func TestSumOfReplaced(t *testing.T) {
 	data, err := os.ReadFile(fixtures.Build(t, "closures"))
 	if err != nil {

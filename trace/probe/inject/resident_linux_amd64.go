@@ -11,7 +11,7 @@ import (
 const MostSearched = 256 << 30
 
 // Resident returns those parts of a range of addresses, whole pages, that have contents: a
-// process may reserve far more than it has ever touched. Where the kernel does not tell,
+// process may reserve far more than it has ever touched. Where the kernel does not say,
 // that is all of it. What a file that is mapped has, and nobody has read, is left out.
 func (p *Process) Resident(r Range) []Range {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/pagemap", p.pid))
