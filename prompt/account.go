@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tracerag/phrase"
 	"tracerag/prompt/tokens"
 )
 
@@ -56,16 +57,16 @@ func account(segments []segment, o Options) *Prompt {
 		m, known := tokens.Lookup(o.Model)
 		p.Window = m.Window
 		if !known && o.Model != "" {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("the context window of %s is not known: %s tokens are assumed", o.Model, thousands(p.Window)))
+			p.Warnings = append(p.Warnings, fmt.Sprintf("the context window of %s is not known: %s tokens are assumed", o.Model, phrase.Number(p.Window)))
 		}
 	}
 	p.Left = p.Window - p.Total
 	switch {
 	case p.Left >= 0 && p.Left < answerRoom:
-		p.Warnings = append(p.Warnings, fmt.Sprintf("the prompt leaves %s of %s tokens for the answer", thousands(p.Left), thousands(p.Window)))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the prompt leaves %s of %s tokens for the answer", phrase.Number(p.Left), phrase.Number(p.Window)))
 	case p.Total >= LongFrom:
 		p.Warnings = append(p.Warnings, fmt.Sprintf(
-			"the prompt has %s tokens: from %s on answers get worse with length alone; --budget, --focus, --baseline and recording fewer packages (run --include) make it shorter", thousands(p.Total), thousands(LongFrom)))
+			"the prompt has %s tokens: from %s on answers get worse with length alone; --budget, --focus, --baseline and recording fewer packages (run --include) make it shorter", phrase.Number(p.Total), phrase.Number(LongFrom)))
 	}
 	return p
 }
@@ -121,14 +122,14 @@ func (e *OverWindowError) Error() string {
 	if e.Model != "" {
 		of += " of " + e.Model
 	}
-	fmt.Fprintf(&b, "the prompt has %s%s tokens, but %s is %s", about, thousands(e.Total), of, thousands(e.Window))
+	fmt.Fprintf(&b, "the prompt has %s%s tokens, but %s is %s", about, phrase.Number(e.Total), of, phrase.Number(e.Window))
 	if len(e.Largest) > 0 {
 		b.WriteString("\nlargest functions:")
 	}
 	for _, f := range e.Largest {
-		fmt.Fprintf(&b, "\n  %s tokens", thousands(f.Tokens*f.Times))
+		fmt.Fprintf(&b, "\n  %s tokens", phrase.Number(f.Tokens*f.Times))
 		if f.Times > 1 {
-			fmt.Fprintf(&b, " (%s times %s)", thousands(f.Times), thousands(f.Tokens))
+			fmt.Fprintf(&b, " (%s times %s)", phrase.Number(f.Times), phrase.Number(f.Tokens))
 		}
 		b.WriteString("  " + f.Name)
 		if f.Position != "" {

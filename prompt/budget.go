@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tracerag/calltree"
+	"tracerag/phrase"
 	"tracerag/trace"
 )
 
@@ -49,9 +50,9 @@ func (e *OverBudgetError) Error() string {
 		about = "about "
 	}
 	fmt.Fprintf(&b, "the budget is %s tokens, but without any source and with the call tree folded the prompt still has %s%s\nlargest parts:",
-		thousands(e.Budget), about, thousands(e.Least))
+		phrase.Number(e.Budget), about, phrase.Number(e.Least))
 	for _, s := range e.Largest {
-		fmt.Fprintf(&b, "\n  %s tokens  %s", thousands(s.Tokens), s.Name)
+		fmt.Fprintf(&b, "\n  %s tokens  %s", phrase.Number(s.Tokens), s.Name)
 	}
 	b.WriteString("\ngive a larger --budget, or ask a shorter question")
 	return b.String()

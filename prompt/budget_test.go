@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tracerag/phrase"
 	"tracerag/prompt/tokens"
 	"tracerag/source"
 	"tracerag/trace"
@@ -207,7 +208,7 @@ func TestOverBudget(t *testing.T) {
 	if !errors.As(err, &over) || over.Budget != 500 || over.Largest[0].Name != "instructions" && over.Largest[0].Name != "question" {
 		t.Fatalf("%+v", err)
 	}
-	for _, want := range []string{"the budget is 500 tokens", thousands(over.Least), "tokens  question", "tokens  instructions", "--budget"} {
+	for _, want := range []string{"the budget is 500 tokens", phrase.Number(over.Least), "tokens  question", "tokens  instructions", "--budget"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error lacks %q:\n%v", want, err)
 		}

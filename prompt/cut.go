@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tracerag/calltree"
+	"tracerag/phrase"
 )
 
 // cut is what a prompt leaves out to fit a budget. A nil cut leaves out nothing.
@@ -64,7 +65,7 @@ func (p *part) leftOut() string {
 	case p.left == 1:
 		return "[the source of 1 more function is left out]"
 	}
-	return fmt.Sprintf("[the sources of %s more functions are left out]", thousands(p.left))
+	return fmt.Sprintf("[the sources of %s more functions are left out]", phrase.Number(p.left))
 }
 
 // at returns what stands for an item at a tier, nil if there is no such thing.
@@ -138,5 +139,5 @@ func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return thousands(n) + " " + what + "s"
+	return phrase.Number(n) + " " + what + "s"
 }

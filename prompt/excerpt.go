@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/symbol"
 )
@@ -221,7 +222,7 @@ func (x *excerpt) item(tier Tier, most int) *item {
 			for !utf8.RuneStart(line[at]) {
 				at--
 			}
-			fmt.Fprintf(&b, "%s\n[%s bytes of line %d left out]\n", line[:at], thousands(len(line)-at), start+i)
+			fmt.Fprintf(&b, "%s\n[%s bytes of line %d left out]\n", line[:at], phrase.Number(len(line)-at), start+i)
 		default:
 			b.WriteString(line + "\n")
 		}

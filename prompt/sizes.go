@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"tracerag/phrase"
 	"tracerag/prompt/tokens"
 )
 
@@ -120,7 +121,7 @@ func WriteTables(w io.Writer, rows []SizeRow) error {
 	for _, r := range rows {
 		fmt.Fprintf(b, "| %s |", cell(r.Name))
 		for _, v := range columns {
-			fmt.Fprintf(b, " %s |", thousands(r.Tokens[v]))
+			fmt.Fprintf(b, " %s |", phrase.Number(r.Tokens[v]))
 		}
 		b.WriteByte('\n')
 	}
@@ -130,23 +131,14 @@ func WriteTables(w io.Writer, rows []SizeRow) error {
 	for _, r := range rows {
 		closure, share := "", ""
 		if r.ClosureLines > 0 {
-			closure = thousands(r.ClosureLines)
+			closure = phrase.Number(r.ClosureLines)
 			share = fmt.Sprintf("%.1f %%", 100*float64(r.FullLines)/float64(r.ClosureLines))
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n",
-			cell(r.Name), thousands(r.Files), thousands(r.FileLines), thousands(r.FullLines), closure, share)
+			cell(r.Name), phrase.Number(r.Files), phrase.Number(r.FileLines), phrase.Number(r.FullLines), closure, share)
 	}
 	return b.Flush()
 }
 
 // cell makes a text fit into a cell of a table.
 func cell(s string) string { return strings.ReplaceAll(oneLine(s), "|", `\|`) }
-
-// thousands writes 87950 as "87,950", as the paper does.
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"tracerag/phrase"
 	"tracerag/prompt"
 )
 
@@ -42,7 +43,7 @@ func writeAccount(w io.Writer, p *prompt.Prompt) error {
 	if err := writeLeftOut(tw, p); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\ntotal %s; %s left\n", budgetLine(p), number(int64(p.Left)))
+	_, err := fmt.Fprintf(w, "\ntotal %s; %s left\n", budgetLine(p), phrase.Number(p.Left))
 	return err
 }
 
@@ -93,6 +94,6 @@ func writeExplanation(w io.Writer, p *prompt.Prompt) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\ntotal %s, of a budget of %s\n", budgetLine(p), number(int64(p.Budget)))
+	_, err := fmt.Fprintf(w, "\ntotal %s, of a budget of %s\n", budgetLine(p), phrase.Number(p.Budget))
 	return err
 }

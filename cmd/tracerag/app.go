@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"tracerag/llm"
+	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/redact"
 	"tracerag/trace/store"
@@ -127,7 +128,7 @@ func (a *app) unknown(args []string) int {
 	s := nearest(name)
 	switch {
 	case strings.ContainsAny(name, `/\`): // a program, with "run" forgotten
-		fmt.Fprintf(a.stderr, ": to record it, tracerag run -- %s", commandLine(args))
+		fmt.Fprintf(a.stderr, ": to record it, tracerag run -- %s", phrase.CommandLine(args))
 	case s != "":
 		fmt.Fprintf(a.stderr, ": did you mean %s?", s)
 	}
@@ -155,28 +156,12 @@ func nearest(name string) string {
 	}
 	for n := 1; n <= 2 && n < len(name); n++ {
 		for _, c := range commands {
-			if within(n, name, c.name) {
+			if phrase.Distance(name, c.name) <= n {
 				return c.name
 			}
 		}
 	}
 	return ""
-}
-
-// within reports whether n insertions, deletions, replacements or swaps of
-// neighbours make b of a.
-func within(n int, a, b string) bool {
-	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	if a == "" || b == "" {
-		return len(a)+len(b) <= n
-	}
-	if n == 0 {
-		return false
-	}
-	swapped := len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0]
-	return within(n-1, a[1:], b) || within(n-1, a, b[1:]) || within(n-1, a[1:], b[1:]) || swapped && within(n-1, a[2:], b[2:])
 }
 
 func (a *app) help() {
@@ -270,7 +255,7 @@ func (a *app) dirFlag() string {
 	if a.dir == "" {
 		return ""
 	}
-	return " --dir=" + quote(a.dir)
+	return " --dir=" + phrase.Quote(a.dir)
 }
 
 // terminal reports whether w is one.

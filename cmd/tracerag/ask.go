@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tracerag/llm"
+	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
 	"tracerag/trace/store"
@@ -258,7 +259,7 @@ func (a *app) afterAnswer(conv *store.Conversation, answer llm.Answer, took time
 		sent = append(sent, m.Content)
 	}
 	if answer.Incomplete && len(answer.Text) > mostChecked {
-		a.note("the answer's citations were not checked: it was cut after %s bytes", number(int64(len(answer.Text))))
+		a.note("the answer's citations were not checked: it was cut after %s bytes", phrase.Number(len(answer.Text)))
 		return
 	}
 	var unknown []string
@@ -276,9 +277,9 @@ func (a *app) afterAnswer(conv *store.Conversation, answer llm.Answer, took time
 func answerNotes(answer llm.Answer, took time.Duration) []string {
 	var notes []string
 	if u := answer.Usage; u != nil {
-		line := fmt.Sprintf("%s prompt + %s answer tokens", number(int64(u.PromptTokens)), number(int64(u.CompletionTokens)))
+		line := fmt.Sprintf("%s prompt + %s answer tokens", phrase.Number(u.PromptTokens), phrase.Number(u.CompletionTokens))
 		if u.CachedTokens > 0 {
-			line += fmt.Sprintf(" (%s cached)", number(int64(u.CachedTokens)))
+			line += fmt.Sprintf(" (%s cached)", phrase.Number(u.CachedTokens))
 		}
 		if usd, ok := llm.EstimateCost(answer.Model, *u); ok {
 			line += fmt.Sprintf(", about $%.4f", usd)

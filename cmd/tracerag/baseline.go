@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/store"
 	"tracerag/trace/target"
@@ -42,7 +43,7 @@ func (a *app) findBaseline(s *store.Store, value string) (b baselineChoice, err 
 	if strings.HasPrefix(value, "@") || strings.HasSuffix(value, ".gz") {
 		return b, fmt.Errorf("--baseline: %w", err)
 	}
-	if b.words, err = split(value); err != nil {
+	if b.words, err = phrase.Split(value); err != nil {
 		return b, fmt.Errorf("--baseline=%s: %w", value, err)
 	}
 	return b, nil
@@ -86,7 +87,7 @@ func (a *app) baseline(ctx context.Context, s *store.Store, tgt *target.Target, 
 	if r.program != nil {
 		command = slices.Concat(r.program, b.words)
 	}
-	a.note("baseline: running %s", commandLine(command))
+	a.note("baseline: running %s", phrase.CommandLine(command))
 	// Whoever interrupts this run does not want the program to be started after it.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -197,7 +198,7 @@ func (a *app) saveBaseline(s *store.Store, tr *trace.Trace, said string) (id str
 		why += ": " + a.mask(said)
 	}
 	a.complain("baseline: %s failed (%s): the tree is not pruned by it\ngive --baseline arguments that only start the program, or the trace of this run to prune by it all the same:\n--baseline=%s",
-		commandLine(tr.Command), why, e.ID)
+		phrase.CommandLine(tr.Command), why, e.ID)
 	return "", nil
 }
 
@@ -250,7 +251,7 @@ func (a *app) startHint(s *store.Store, tr *trace.Trace) string {
 		return ""
 	}
 	if words := knownStart(s, tr); words != nil {
-		return fmt.Sprintf("%s would leave out what every start does", quote("--baseline="+commandLine(words)))
+		return fmt.Sprintf("%s would leave out what every start does", phrase.Quote("--baseline="+phrase.CommandLine(words)))
 	}
 	return "to leave out what every start does: --baseline=ARGS, arguments with which it does nothing else"
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tracerag/calltree"
+	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/target"
 )
@@ -77,7 +78,7 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if f.Changed("gate") {
 		if f.NArg() == 0 {
-			return a.usage(c, "--gate runs a command: tracerag compare --gate "+quote(g.baseline)+" -- go test -run X ./pkg")
+			return a.usage(c, "--gate runs a command: tracerag compare --gate "+phrase.Quote(g.baseline)+" -- go test -run X ./pkg")
 		}
 		code, err := a.gate(ctx, f.Args(), &g, &t, &o, ignore)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tracerag/calltree"
+	"tracerag/phrase"
 	"tracerag/trace/symbol"
 )
 
@@ -38,7 +39,7 @@ func (a *app) runComplete(ctx context.Context, args []string) int {
 	words := args
 	if len(args) == 2 && args[0] == "--line" {
 		var err error
-		if words, err = split(args[1]); err != nil || len(words) == 0 {
+		if words, err = phrase.Split(args[1]); err != nil || len(words) == 0 {
 			return exitOK // within a quote
 		}
 		if words = words[1:]; strings.HasSuffix(args[1], " ") || len(words) == 0 {
@@ -65,7 +66,7 @@ func (a *app) runComplete(ctx context.Context, args []string) int {
 // add offers a word, if it begins as what was typed and a shell takes it as it is.
 // What it is comes from traces, too, and must not move the cursor.
 func (c *completer) add(word, about string) {
-	if !strings.HasPrefix(word, c.word) || quote(word) != word {
+	if !strings.HasPrefix(word, c.word) || phrase.Quote(word) != word {
 		return
 	}
 	about, _, _ = strings.Cut(about, "\n")

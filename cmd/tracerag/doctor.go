@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tracerag/llm"
+	"tracerag/phrase"
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/binary"
@@ -84,7 +85,7 @@ func (a *app) doctorRecorders(t *target.Target) (can bool, out []finding) {
 	slow := finding{"breakpoint", "ok", "for what the probe does not take: the first calls of each function, at 0.1 to 1 ms each", ""}
 	name := "tracerag itself"
 	if t != nil {
-		name = quote(t.Args[0])
+		name = phrase.Quote(t.Args[0])
 	} else {
 		exe, err := os.Executable()
 		if err == nil {
@@ -129,9 +130,9 @@ func (a *app) doctorProgram(args []string) (t *target.Target, can bool, out []fi
 			}
 		}
 	}
-	text := fmt.Sprintf("%s of %s would be recorded", number(int64(rec)), plural(len(b.Funcs), "function", "functions"))
+	text := fmt.Sprintf("%s of %s would be recorded", phrase.Number(rec), phrase.Plural(len(b.Funcs), "function", "functions"))
 	if asm > 0 {
-		text += fmt.Sprintf("; of %s in assembly the probe sees direct calls only, breakpoints none", number(int64(asm)))
+		text += fmt.Sprintf("; of %s in assembly the probe sees direct calls only, breakpoints none", phrase.Number(asm))
 	}
 	out = append(out, finding{"functions", "ok", text, ""})
 	return t, can, append(out, a.doctorSources(t))
@@ -162,10 +163,10 @@ func (a *app) doctorSources(t *target.Target) finding {
 		tr.Functions = append(tr.Functions, trace.Function{Name: fn.Name, Package: fn.Package, File: fn.File})
 	}
 	c := source.New(sourceConfig(tr, nil)).Whole()
-	f := finding{"sources", "ok", fmt.Sprintf("%s here, %s lines of Go", plural(c.Modules, "module", "modules"), number(int64(c.Lines))), ""}
+	f := finding{"sources", "ok", fmt.Sprintf("%s here, %s lines of Go", phrase.Plural(c.Modules, "module", "modules"), phrase.Number(c.Lines)), ""}
 	if len(c.Missing) > 0 {
 		f.Status = "note"
-		f.Text += fmt.Sprintf("; %s not: %s", number(int64(len(c.Missing))), strings.Join(c.Missing[:min(3, len(c.Missing))], ", "))
+		f.Text += fmt.Sprintf("; %s not: %s", phrase.Number(len(c.Missing)), strings.Join(c.Missing[:min(3, len(c.Missing))], ", "))
 		f.Remedy = "go mod download MODULE@VERSION brings a dependency; for the program's own module run tracerag in its directory"
 	}
 	return f
@@ -190,7 +191,7 @@ func doctorPlans() finding {
 			bytes += info.Size()
 		}
 	}
-	return finding{"plans", "ok", fmt.Sprintf("%s of the probe in %s (%s kB)", plural(len(entries), "plan", "plans"), dir, number(bytes/1000)), ""}
+	return finding{"plans", "ok", fmt.Sprintf("%s of the probe in %s (%s kB)", phrase.Plural(len(entries), "plan", "plans"), dir, phrase.Number(bytes/1000)), ""}
 }
 
 func (a *app) doctorStore() finding {
@@ -206,7 +207,7 @@ func (a *app) doctorStore() finding {
 	for _, e := range list {
 		bytes += e.Size
 	}
-	return finding{"traces", "ok", fmt.Sprintf("%s in %s (%s kB)", plural(len(list), "trace", "traces"), s.Dir(), number(bytes/1000)), ""}
+	return finding{"traces", "ok", fmt.Sprintf("%s in %s (%s kB)", phrase.Plural(len(list), "trace", "traces"), s.Dir(), phrase.Number(bytes/1000)), ""}
 }
 
 func (a *app) doctorModel(m *modelFlags, model string) finding {

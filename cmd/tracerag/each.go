@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/binary"
 	"tracerag/trace/gocmd"
@@ -98,7 +99,7 @@ func (t *tester) run(ctx context.Context, n int) ([]eachRun, error) {
 			err = fmt.Errorf("%s: %w", test.Name, r.err)
 		}
 		if err == nil && ctx.Err() != nil && i+1 < len(tests) {
-			err = fmt.Errorf("interrupted after %s of %d", plural(i+1, "test", "tests"), len(tests))
+			err = fmt.Errorf("interrupted after %s of %d", phrase.Plural(i+1, "test", "tests"), len(tests))
 		}
 		if err != nil {
 			stop()
@@ -127,7 +128,7 @@ func (t *tester) target() (*target.Target, error) {
 		tgt.Dir = t.flags.dir
 	}
 	if !isTestProgram(tgt) {
-		return nil, fmt.Errorf("%s has no tests: --each takes go test, or a program that go test -c has built", quote(t.args[0]))
+		return nil, fmt.Errorf("%s has no tests: --each takes go test, or a program that go test -c has built", phrase.Quote(t.args[0]))
 	}
 	return tgt, nil
 }
@@ -268,8 +269,8 @@ func (t *tester) tell(test gocmd.Test, r testRun, runs *[]eachRun, last *outcome
 	if failed {
 		result = "FAIL"
 	}
-	t.a.note("%s  %s  %s  %s of %s (%s, %s)", quote(nameOf(t.store, e)), result, test.Name, plural(int(r.trace.Calls()), "call", "calls"),
-		plural(len(r.trace.Functions), "function", "functions"), r.trace.Exit, took(r.trace.Duration))
+	t.a.note("%s  %s  %s  %s of %s (%s, %s)", phrase.Quote(nameOf(t.store, e)), result, test.Name, phrase.Plural(r.trace.Calls(), "call", "calls"),
+		phrase.Plural(len(r.trace.Functions), "function", "functions"), r.trace.Exit, phrase.Duration(r.trace.Duration))
 	*runs = append(*runs, eachRun{t.pkg, test.Name, nameOf(t.store, e), failed})
 	return nil
 }
@@ -282,7 +283,7 @@ func (t *tester) summary(runs []eachRun) {
 			failed++
 		}
 	}
-	t.a.note("%s: %s recorded, %d failed (baseline: %s)", t.pkg, plural(len(runs), "test", "tests"), failed, cmp.Or(t.baseline, "none"))
+	t.a.note("%s: %s recorded, %d failed (baseline: %s)", t.pkg, phrase.Plural(len(runs), "test", "tests"), failed, cmp.Or(t.baseline, "none"))
 }
 
 // outcome is the line in which a test program says how all of its tests ended.
@@ -342,7 +343,7 @@ func (a *app) nextOfEach(runs []eachRun) {
 		return
 	}
 	r := runs[max(0, slices.IndexFunc(runs, func(r eachRun) bool { return r.Failed }))]
-	a.note("Next:\ntracerag tree%[1]s %[2]s\ntracerag ask%[1]s %[2]s \"your question\"", a.dirFlag(), quote(r.Trace))
+	a.note("Next:\ntracerag tree%[1]s %[2]s\ntracerag ask%[1]s %[2]s \"your question\"", a.dirFlag(), phrase.Quote(r.Trace))
 }
 
 // watchEach shows at a terminal how far the inner tracerags are, until it is stopped.

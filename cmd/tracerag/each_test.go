@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tracerag/phrase"
 	"tracerag/trace"
 )
 
@@ -109,7 +110,7 @@ func TestEach(t *testing.T) {
 					name += ":F"
 				}
 				names = append(names, name)
-				calls = append(calls, strings.Join([]string{number(callsOf(tr, double)), number(callsOf(tr, half))}, ","))
+				calls = append(calls, strings.Join([]string{phrase.Number(callsOf(tr, double)), phrase.Number(callsOf(tr, half))}, ","))
 				if tr.Test.Name != tr.Name || !strings.HasPrefix(tr.Test.Package, "example.com/m/") || tr.Dir != filepath.Join(dir, filepath.Base(tr.Test.Package)) {
 					t.Errorf("%s is of the test %+v in %s", tr.Name, tr.Test, tr.Dir)
 				}

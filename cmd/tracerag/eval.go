@@ -16,6 +16,7 @@ import (
 	"tracerag/eval"
 	"tracerag/eval/ask"
 	"tracerag/eval/results"
+	"tracerag/phrase"
 	"tracerag/prompt"
 )
 
@@ -244,7 +245,7 @@ func (a *app) experiment(ctx context.Context, exps []*eval.Experiment, e *evalFl
 		trials = append(trials, t)
 	}
 	a.noteMasked()
-	a.note("%s made in %s: %s", plural(countPrompts(trials), "prompt", "prompts"), took(time.Since(began)), dir.Path("prompts"))
+	a.note("%s made in %s: %s", phrase.Plural(countPrompts(trials), "prompt", "prompts"), phrase.Duration(time.Since(began)), dir.Path("prompts"))
 	code := exitOK
 	var x *examiner
 	if !e.promptsOnly {

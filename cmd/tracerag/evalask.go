@@ -21,6 +21,7 @@ import (
 	"tracerag/eval/ask"
 	"tracerag/eval/results"
 	"tracerag/llm"
+	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
 )
@@ -84,7 +85,7 @@ func (a *app) askAll(ctx context.Context, trials []*trial, dir *results.Dir, e *
 		open += left
 	}
 	if open > 0 {
-		a.complain("%s still open: the same command again goes on with what is left", plural(open, "question is", "questions are"))
+		a.complain("%s still open: the same command again goes on with what is left", phrase.Plural(open, "question is", "questions are"))
 		return x, exitFailure, nil
 	}
 	return x, exitOK, nil
@@ -248,7 +249,7 @@ func (x *examiner) questions(trials []*trial) ([]ask.Job, error) {
 			n := x.counter(c.Model).Count(p.Text)
 			if window, _ := x.window(c.Model); n > window {
 				if c.Repetition == 1 {
-					tooLarge[c.Model] = append(tooLarge[c.Model], fmt.Sprintf("%s %s %s (%s)", t.Name, c.Inquiry, c.Variant, number(int64(n))))
+					tooLarge[c.Model] = append(tooLarge[c.Model], fmt.Sprintf("%s %s %s (%s)", t.Name, c.Inquiry, c.Variant, phrase.Number(n)))
 				}
 				all--
 				continue
@@ -265,14 +266,14 @@ func (x *examiner) questions(trials []*trial) ([]ask.Job, error) {
 			names = append(names[:most:most], fmt.Sprintf("and %d more", n))
 		}
 		window, known := x.window(model)
-		takes := fmt.Sprintf("%s takes %s tokens", model, number(int64(window)))
+		takes := fmt.Sprintf("%s takes %s tokens", model, phrase.Number(window))
 		if !known {
-			takes = fmt.Sprintf("of %s it is not known how many tokens it takes, and %s are assumed (--models names a file that tells)", model, number(int64(window)))
+			takes = fmt.Sprintf("of %s it is not known how many tokens it takes, and %s are assumed (--models names a file that tells)", model, phrase.Number(window))
 		}
 		x.a.note("%s: %s too long for it and not asked\n%s", takes,
-			plural(len(tooLarge[model]), "prompt is", "prompts are"), strings.Join(names, "\n"))
+			phrase.Plural(len(tooLarge[model]), "prompt is", "prompts are"), strings.Join(names, "\n"))
 	}
-	x.a.note("%s, %s answered already", plural(all, "question", "questions"), number(int64(all-len(jobs))))
+	x.a.note("%s, %s answered already", phrase.Plural(all, "question", "questions"), phrase.Number(all-len(jobs)))
 	return jobs, nil
 }
 
@@ -312,7 +313,7 @@ func (x *examiner) carryOut(ctx context.Context, jobs []ask.Job, one, many strin
 			unknown = append(unknown, j.Model)
 		}
 	}
-	line := fmt.Sprintf("to ask: %s, %s tokens of prompts", plural(len(jobs), one, many), number(int64(prompts)))
+	line := fmt.Sprintf("to ask: %s, %s tokens of prompts", phrase.Plural(len(jobs), one, many), phrase.Number(prompts))
 	if most > 0 {
 		line += fmt.Sprintf(", at most $%.2f at list prices of %s", most, llm.PricesAsOf)
 	}
@@ -358,7 +359,7 @@ func (x *examiner) carryOut(ctx context.Context, jobs []ask.Job, one, many strin
 	if o.Spent > 0 {
 		spent = fmt.Sprintf(", $%.2f spent in all", o.Spent)
 	}
-	x.a.note("%s of %s answered%s", number(int64(o.Answered)), plural(len(jobs), one, many), spent)
+	x.a.note("%s of %s answered%s", phrase.Number(o.Answered), phrase.Plural(len(jobs), one, many), spent)
 	return o.Failed + o.Left, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"tracerag/eval"
 	"tracerag/eval/ask"
 	"tracerag/eval/results"
+	"tracerag/phrase"
 )
 
 // judgeIsReady finds what would keep the judge from grading before answers for it are
@@ -63,7 +64,7 @@ func (x *examiner) judgements(trials []*trial) ([]ask.Job, error) {
 			}})
 		}
 	}
-	x.a.note("%s, %s judged already", plural(all, "answer", "answers"), number(int64(all-len(jobs))))
+	x.a.note("%s, %s judged already", phrase.Plural(all, "answer", "answers"), phrase.Number(all-len(jobs)))
 	return jobs, nil
 }
 

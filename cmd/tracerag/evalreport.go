@@ -15,6 +15,7 @@ import (
 	"tracerag/eval"
 	"tracerag/eval/report"
 	"tracerag/eval/results"
+	"tracerag/phrase"
 	"tracerag/prompt/tokens"
 )
 
@@ -159,7 +160,7 @@ func (a *app) sheet(trials []*trial, found []report.Result, dir *results.Dir, pa
 		}
 	}
 	marked, rows := sheet.Marked()
-	a.note("sheet: %s, %s of %s filled in", path, number(int64(marked)), plural(rows, "mark", "marks"))
+	a.note("sheet: %s, %s of %s filled in", path, phrase.Number(marked), phrase.Plural(rows, "mark", "marks"))
 	return nil
 }
 

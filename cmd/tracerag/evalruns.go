@@ -19,6 +19,7 @@ import (
 
 	"tracerag/eval"
 	"tracerag/eval/results"
+	"tracerag/phrase"
 	"tracerag/trace/store"
 	"tracerag/trace/symbol"
 )
@@ -85,14 +86,14 @@ func (a *app) recordRun(ctx context.Context, x *eval.Experiment, name, program s
 	}
 	command := append([]string{filepath.Base(program)}, run.Args...)
 	a.learnArgs(command)
-	a.note("%s: recording %s", x.Name, commandLine(command))
-	defer a.wait("recording " + commandLine(command))()
+	a.note("%s: recording %s", x.Name, phrase.CommandLine(command))
+	defer a.wait("recording " + phrase.CommandLine(command))()
 	idFile := filepath.Join(dir.Path(), ".id")
 	defer os.Remove(idFile)
 	args := []string{"run", "--quiet", "--dir=" + dir.Traces(), "--id-file=" + idFile}
 	args = append(args, e.recorder.args()...)
 	if len(x.Baseline) > 0 {
-		args = append(args, "--baseline="+commandLine(x.Baseline))
+		args = append(args, "--baseline="+phrase.CommandLine(x.Baseline))
 	}
 	cmd := exec.CommandContext(ctx, exe, append(append(args, "--"), command...)...)
 	cmd.Dir = scratch
@@ -113,10 +114,10 @@ func (a *app) recordRun(ctx context.Context, x *eval.Experiment, name, program s
 		return "", err
 	case len(bytes.TrimSpace(ids)) == 0 && code.ExitCode() == run.Exit:
 		text, _ := output.text()
-		return "", fmt.Errorf("%s was not recorded%s", commandLine(command), lastLines(text))
+		return "", fmt.Errorf("%s was not recorded%s", phrase.CommandLine(command), lastLines(text))
 	case len(bytes.TrimSpace(ids)) == 0 || code.ExitCode() != run.Exit:
 		text, _ := output.text()
-		return "", fmt.Errorf("%s exited with %d, want %d%s\nif it should, say so in the file: exit: %[2]d", commandLine(command), code.ExitCode(), run.Exit, lastLines(text))
+		return "", fmt.Errorf("%s exited with %d, want %d%s\nif it should, say so in the file: exit: %[2]d", phrase.CommandLine(command), code.ExitCode(), run.Exit, lastLines(text))
 	}
 	id := strings.TrimSpace(string(ids))
 	if tr, _, err := s.Load(id); err != nil {
@@ -216,7 +217,7 @@ func (a *app) evalProgram(ctx context.Context, x *eval.Experiment, dir *results.
 		from = filepath.Join(x.Dir(), from)
 	}
 	if info, err := os.Stat(from); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("program: there is no directory %s", quote(from))
+		return "", fmt.Errorf("program: there is no directory %s", phrase.Quote(from))
 	}
 	defer a.wait("building " + string(x.Program))()
 	// Without the version control's state, which changes with every commit, an

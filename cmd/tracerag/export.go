@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tracerag/calltree"
+	"tracerag/phrase"
 	"tracerag/trace/export"
 	"tracerag/trace/store"
 )
@@ -143,7 +144,7 @@ type ceiling struct {
 
 func (c *ceiling) Write(p []byte) (int, error) {
 	if c.left -= int64(len(p)); c.left < 0 {
-		return 0, fmt.Errorf("the export is larger than %s bytes\n--max-size allows more; --focus narrows the formats of the tree, and jsonl writes no path twice", number(int64(c.most)))
+		return 0, fmt.Errorf("the export is larger than %s bytes\n--max-size allows more; --focus narrows the formats of the tree, and jsonl writes no path twice", phrase.Number(int64(c.most)))
 	}
 	return c.w.Write(p)
 }

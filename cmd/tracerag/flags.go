@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"tracerag/phrase"
+
 	"github.com/spf13/pflag"
 )
 
@@ -117,7 +119,7 @@ func meant(f *pflag.FlagSet, name string) string {
 	for n := 1; n <= 2 && n < len(name); n++ {
 		found := ""
 		f.VisitAll(func(flag *pflag.Flag) {
-			if found == "" && within(n, name, flag.Name) {
+			if found == "" && phrase.Distance(name, flag.Name) <= n {
 				found = flag.Name
 			}
 		})

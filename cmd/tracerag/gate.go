@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/gocmd"
 	"tracerag/trace/store"
@@ -113,9 +114,9 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	}
 	name, right := entry.ID, ""
 	if isFile(g.baseline) {
-		name, right = quote(g.baseline), "\nor, if it is right now, the same command with --update"
+		name, right = phrase.Quote(g.baseline), "\nor, if it is right now, the same command with --update"
 	}
-	a.note("the run is not that of the baseline. Next:\ntracerag compare%s %s %s%s%s", a.dirFlag(), name, quote(nameOf(s, rec.entry)), ignoreFlags(o.ignore), right)
+	a.note("the run is not that of the baseline. Next:\ntracerag compare%s %s %s%s%s", a.dirFlag(), name, phrase.Quote(nameOf(s, rec.entry)), ignoreFlags(o.ignore), right)
 	return exitFailure, nil
 }
 
@@ -123,7 +124,7 @@ func ignoreFlags(words []string) string {
 	if len(words) == 0 {
 		return ""
 	}
-	return " --ignore=" + quote(strings.Join(words, ","))
+	return " --ignore=" + phrase.Quote(strings.Join(words, ","))
 }
 
 // load loads the baseline; there need be none where --update is to make it.
@@ -183,9 +184,9 @@ func (a *app) recordGate(ctx context.Context, s *store.Store, command []string, 
 	case err != nil:
 		return nil, err
 	case len(recs) == 0:
-		return nil, fmt.Errorf("%s: nothing was recorded (exit code %d)", commandLine(command), code)
+		return nil, fmt.Errorf("%s: nothing was recorded (exit code %d)", phrase.CommandLine(command), code)
 	case len(recs) > 1:
-		return nil, fmt.Errorf("%s ran %d programs: %w", commandLine(command), len(recs), errNotOneRun)
+		return nil, fmt.Errorf("%s ran %d programs: %w", phrase.CommandLine(command), len(recs), errNotOneRun)
 	}
 	return recs[0], nil
 }
@@ -214,6 +215,6 @@ func (a *app) writeBaseline(path string, tr *trace.Trace) error {
 	if err := replaceFile(path, masked.Write); err != nil {
 		return fmt.Errorf("the baseline was not written: %w", err)
 	}
-	a.note("%s is the baseline now: %s of %s (%s)", path, plural(int(tr.Calls()), "call", "calls"), plural(len(tr.Functions), "function", "functions"), tr.Exit)
+	a.note("%s is the baseline now: %s of %s (%s)", path, phrase.Plural(tr.Calls(), "call", "calls"), phrase.Plural(len(tr.Functions), "function", "functions"), tr.Exit)
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tracerag/phrase"
 	"tracerag/trace/gocmd"
 	"tracerag/trace/store"
 )
@@ -100,13 +101,13 @@ func (a *app) finishGo(s *store.Store, g *gocmd.Command, recs []*recording, code
 		return finish(recs[0])
 	}
 	for _, rec := range recs {
-		a.note("trace %s: %s, %s of %s (%s)", quote(nameOf(s, rec.entry)), rec.trace.Program.MainPath,
-			plural(int(rec.trace.Calls()), "call", "calls"), plural(len(rec.trace.Functions), "function", "functions"), rec.trace.Exit)
+		a.note("trace %s: %s, %s of %s (%s)", phrase.Quote(nameOf(s, rec.entry)), rec.trace.Program.MainPath,
+			phrase.Plural(rec.trace.Calls(), "call", "calls"), phrase.Plural(len(rec.trace.Functions), "function", "functions"), rec.trace.Exit)
 	}
 	if question != "" {
-		return fmt.Errorf("go %s ran %d programs, and a question is about one run\ntracerag ask%s %s %s", g.Verb, len(recs), a.dirFlag(), quote(nameOf(s, recs[0].entry)), quote(question))
+		return fmt.Errorf("go %s ran %d programs, and a question is about one run\ntracerag ask%s %s %s", g.Verb, len(recs), a.dirFlag(), phrase.Quote(nameOf(s, recs[0].entry)), phrase.Quote(question))
 	}
-	a.note("Next:\ntracerag tree%s %s", a.dirFlag(), quote(nameOf(s, recs[0].entry)))
+	a.note("Next:\ntracerag tree%s %s", a.dirFlag(), phrase.Quote(nameOf(s, recs[0].entry)))
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/sample"
 	"tracerag/trace/target"
@@ -55,7 +56,7 @@ func runImport(a *app, _ context.Context, c *command, args []string) int {
 	if tr.Sampled {
 		kind = "a sampled trace"
 	}
-	a.note("imported %s with %s as %s", kind, plural(len(tr.Nodes), "node", "nodes"), e.ID)
+	a.note("imported %s with %s as %s", kind, phrase.Plural(len(tr.Nodes), "node", "nodes"), e.ID)
 	return exitOK
 }
 

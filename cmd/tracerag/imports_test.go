@@ -31,7 +31,7 @@ var layers = map[string][]string{
 
 	"trace/recordtest":  {"trace", "trace/target"},
 	"trace/sample":      {"trace", "trace/symbol"},
-	"trace/store":       {"trace"},
+	"trace/store":       {"phrase", "trace"},
 	"trace/export":      {"trace", "trace/symbol"},
 	"calltree":          {"trace", "trace/symbol", "visible"},
 	"source":            {},
@@ -39,8 +39,9 @@ var layers = map[string][]string{
 	"redact/rules":      {},
 	"redact/redacttest": {},
 	"prompt/tokens":     {},
-	"prompt":            {"calltree", "source", "trace", "trace/symbol", "prompt/tokens", "visible"},
+	"prompt":            {"phrase", "calltree", "source", "trace", "trace/symbol", "prompt/tokens", "visible"},
 	"visible":           {},
+	"phrase":            {},
 	"llm":               {},
 	"rank":              {"trace/symbol"},
 	"relevance":         {"calltree", "rank", "source", "trace", "trace/symbol"},
@@ -58,14 +59,14 @@ var layers = map[string][]string{
 	"fixtures/experiments": {},
 
 	"eval":         {"prompt", "trace/symbol"},
-	"eval/report":  {"eval"},
+	"eval/report":  {"eval", "phrase"},
 	"eval/results": {"eval"},
 	"eval/ask":     {},
 
 	"mcp": {"calltree", "prompt", "prompt/tokens", "relevance", "source", "trace"},
 
 	"cmd/tracerag": {"rank", "relevance", "trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export", "trace/symbol",
-		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "viewer", "eval", "eval/ask", "eval/report", "eval/results", "visible"},
+		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "viewer", "phrase", "eval", "eval/ask", "eval/report", "eval/results", "visible"},
 }
 
 // only lists packages of others that a few of ours alone may import.
@@ -80,6 +81,7 @@ var only = map[string][]string{
 	"github.com/spf13/pflag":            {"cmd/tracerag"},
 	"go.yaml.in/yaml":                   {"eval"},
 	"github.com/modelcontextprotocol":   {"mcp"},
+	"github.com/kballard/go-shellquote": {"phrase"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "viewer/browsertest"},
 	"os/exec":                           {"trace/target", "trace/gocmd", "source", "bench/eval", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime/debug"
 
+	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/store"
 )
@@ -59,7 +60,7 @@ func (a *app) promptFits(views []*view) error {
 	}
 	for _, v := range views {
 		if err := limit.Fits(v.entry.Size, v.tree.Size, promptMemory); err != nil {
-			return fmt.Errorf("%s: no prompt of a call tree of %s nodes: %w\nor a part of it: --focus FUNC", v.entry.Path, number(int64(v.tree.Size)), err)
+			return fmt.Errorf("%s: no prompt of a call tree of %s nodes: %w\nor a part of it: --focus FUNC", v.entry.Path, phrase.Number(v.tree.Size), err)
 		}
 	}
 	return nil

@@ -8,8 +8,10 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/store"
+	"tracerag/visible"
 )
 
 const listHelp = `
@@ -96,7 +98,7 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 	if err := a.canMask(); err != nil { // which is no fault of any trace
 		return a.fail(err)
 	}
-	read := a.wait("reading " + plural(len(entries), "trace", "traces"))
+	read := a.wait("reading " + phrase.Plural(len(entries), "trace", "traces"))
 	list := make([]summary, 0, len(entries))
 	for _, e := range entries {
 		list = append(list, a.summarize(s, e))
@@ -123,18 +125,18 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 			name = " @prev"
 		}
 		if e.Error != "" {
-			fmt.Fprintf(w, "%s%s\t%s\t\t\t\tcannot be read: %s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), oneLine(e.Error))
+			fmt.Fprintf(w, "%s%s\t%s\t\t\t\tcannot be read: %s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), visible.Line(e.Error))
 			continue
 		}
 		exit := ""
 		switch {
 		case e.Exit == nil:
 		case e.Exit.Signal != "":
-			exit = oneLine(e.Exit.Signal)
+			exit = visible.Line(e.Exit.Signal)
 		default:
 			exit = fmt.Sprint(e.Exit.Code)
 		}
-		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), number(e.Calls), number(int64(e.Functions)), exit, e.title)
+		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), phrase.Number(e.Calls), phrase.Number(e.Functions), exit, e.title)
 	}
 	if err := w.Flush(); err != nil {
 		return a.fail(err)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/probe"
 	"tracerag/trace/store"
@@ -112,8 +113,8 @@ func (w *windows) snapshot(name string) (answer, error) {
 	if tr.Name != "" {
 		what += " " + tr.Name
 	}
-	return answer{Trace: id, Message: fmt.Sprintf("%s: %s of %s in %v: trace %s", what, plural(int(tr.Calls()), "call", "calls"),
-		plural(len(tr.Functions), "function", "functions"), tr.Duration.Round(10*time.Millisecond), quote(id))}, nil
+	return answer{Trace: id, Message: fmt.Sprintf("%s: %s of %s in %v: trace %s", what, phrase.Plural(tr.Calls(), "call", "calls"),
+		phrase.Plural(len(tr.Functions), "function", "functions"), tr.Duration.Round(10*time.Millisecond), phrase.Quote(id))}, nil
 }
 
 // finish saves what is open when the program has ended or is let go: tr is its
@@ -133,7 +134,7 @@ func (w *windows) finish(tr *trace.Trace) error {
 	}
 	e, err := w.a.save(w.s, tr)
 	if err == nil {
-		w.a.note("no window was opened; the whole run: %s of %s: trace %s", plural(int(tr.Calls()), "call", "calls"), plural(len(tr.Functions), "function", "functions"), quote(nameOf(w.s, e)))
+		w.a.note("no window was opened; the whole run: %s of %s: trace %s", phrase.Plural(tr.Calls(), "call", "calls"), phrase.Plural(len(tr.Functions), "function", "functions"), phrase.Quote(nameOf(w.s, e)))
 	}
 	return err
 }

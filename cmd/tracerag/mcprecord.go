@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tracerag/mcp"
+	"tracerag/phrase"
 	"tracerag/trace/store"
 )
 
@@ -109,7 +110,7 @@ func (r *commandRecorder) start(c mcp.Command) (*commandRun, error) {
 	}
 	args := []string{"run", "--quiet", "--dir=" + r.store.Dir(), "--id-file=" + run.idFile(), "--time-limit=" + c.Timeout.String()}
 	if len(c.Baseline) > 0 {
-		args = append(args, "--baseline="+commandLine(c.Baseline))
+		args = append(args, "--baseline="+phrase.CommandLine(c.Baseline))
 	}
 	for _, v := range c.Values {
 		args = append(args, "--values="+csvField(v))

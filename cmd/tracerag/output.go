@@ -202,6 +202,3 @@ func file(w any) *os.File {
 	f, _ := w.(*os.File)
 	return f
 }
-
-// oneLine makes a text from outside fit into a line of a table or a message.
-func oneLine(text string) string { return visible.Line(text) }

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"tracerag/phrase"
 )
 
 // paged are the commands whose output is read, and may be longer than the screen.
@@ -67,7 +69,7 @@ func (a *app) pagerCommand() string {
 	if len(words) == 0 {
 		return ""
 	}
-	if _, err := exec.LookPath(words[0]); err != nil && quote(words[0]) == words[0] {
+	if _, err := exec.LookPath(words[0]); err != nil && phrase.Quote(words[0]) == words[0] {
 		return ""
 	}
 	return command

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
 	"tracerag/source"
@@ -209,6 +210,6 @@ func budgetLine(p *prompt.Prompt) string {
 		about = "about "
 	}
 	model := firstOf(p.Model, "a model")
-	return fmt.Sprintf("%s%s tokens (%s), %.0f%% of the %s that %s takes", about, number(int64(p.Total)), p.Encoding,
-		100*float64(p.Total)/float64(p.Window), number(int64(p.Window)), model)
+	return fmt.Sprintf("%s%s tokens (%s), %.0f%% of the %s that %s takes", about, phrase.Number(p.Total), p.Encoding,
+		100*float64(p.Total)/float64(p.Window), phrase.Number(p.Window), model)
 }

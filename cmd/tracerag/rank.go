@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"tracerag/phrase"
 	"tracerag/prompt/tokens"
 	"tracerag/rank"
 	"tracerag/relevance"
@@ -82,7 +83,7 @@ func runRank(a *app, _ context.Context, c *command, args []string) int {
 	} else {
 		err = a.writeRank(a.stdout, fs)
 		if n := len(r.Functions) - len(fs); n > 0 && err == nil {
-			a.note("%s more: --limit=0 lists all", plural(n, "function", "functions"))
+			a.note("%s more: --limit=0 lists all", phrase.Plural(n, "function", "functions"))
 		}
 	}
 	if err != nil {
@@ -191,7 +192,7 @@ func (a *app) writeRank(w io.Writer, fs []relevance.Function) error {
 		f := &fs[i]
 		size := "no source"
 		if n := sourceTokens(f.Source(), count); n > 0 {
-			size = plural(n, "token", "tokens")
+			size = phrase.Plural(n, "token", "tokens")
 		}
 		place := f.Position
 		if place == "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/breakpoint"
 	"tracerag/trace/probe"
@@ -63,7 +64,7 @@ func (a *app) recordStarted(ctx context.Context, tgt *target.Target, r *runFlags
 		o := r.probeOptions()
 		prepared := func() {}
 		if tgt.Output == nil || tgt.Silent { // several may be recorded at a time otherwise
-			prepared = a.wait("preparing " + quote(tgt.Args[0]))
+			prepared = a.wait("preparing " + phrase.Quote(tgt.Args[0]))
 		}
 		o.Started = func(int) { prepared(); started() }
 		tr, err := probe.Record(ctx, tgt, o)

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tracerag/calltree"
+	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
 	"tracerag/source"
@@ -24,6 +25,7 @@ import (
 	"tracerag/trace/gocmd"
 	"tracerag/trace/store"
 	"tracerag/trace/target"
+	"tracerag/visible"
 )
 
 const runHelp = `
@@ -270,12 +272,12 @@ func (a *app) findTarget(args []string, r *runFlags) (*target.Target, error) {
 	name := args[0]
 	if name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
 		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			return nil, cannotRun{fmt.Errorf("%s is a directory without Go files", quote(name)), true}
+			return nil, cannotRun{fmt.Errorf("%s is a directory without Go files", phrase.Quote(name)), true}
 		}
 	}
 	t, err := target.Find(args, a.cwd, r.include, r.exclude)
 	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, `/\`) {
-		err = fmt.Errorf("there is no program %s", quote(name))
+		err = fmt.Errorf("there is no program %s", phrase.Quote(name))
 	}
 	if err != nil {
 		return nil, cannotRun{error: err}
@@ -391,47 +393,6 @@ func idFileError(err error) error {
 	return nil
 }
 
-// split splits a command line as a shell does, without expanding anything.
-func split(line string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	in, quoteChar := false, rune(0)
-	escaped := false
-	for _, c := range line {
-		switch {
-		case escaped:
-			word.WriteRune(c)
-			escaped = false
-		case c == '\\' && quoteChar != '\'':
-			in, escaped = true, true
-		case quoteChar != 0:
-			if c == quoteChar {
-				quoteChar = 0
-			} else {
-				word.WriteRune(c)
-			}
-		case c == '\'' || c == '"':
-			in, quoteChar = true, c
-		case c == ' ' || c == '\t' || c == '\n':
-			if in {
-				words = append(words, word.String())
-				word.Reset()
-				in = false
-			}
-		default:
-			in = true
-			word.WriteRune(c)
-		}
-	}
-	if quoteChar != 0 {
-		return nil, fmt.Errorf("the quote %c is not closed", quoteChar)
-	}
-	if in {
-		words = append(words, word.String())
-	}
-	return words, nil
-}
-
 // finish says what was recorded, and asks the question if there is one.
 func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *treeFlags, p *promptFlags, m *modelFlags, question string, toClipboard bool) error {
 	tr := rec.trace
@@ -450,15 +411,15 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 			floor = "at least "
 		}
 	}
-	a.note("recorded %s%s of %s in %s (%s, %s)", floor, plural(int(tr.Calls()), "call", "calls"), plural(len(tr.Functions), "function", "functions"),
-		plural(int(tr.Goroutines), "goroutine", "goroutines"), tr.Exit, took(tr.Duration))
+	a.note("recorded %s%s of %s in %s (%s, %s)", floor, phrase.Plural(tr.Calls(), "call", "calls"), phrase.Plural(len(tr.Functions), "function", "functions"),
+		phrase.Plural(tr.Goroutines, "goroutine", "goroutines"), tr.Exit, phrase.Duration(tr.Duration))
 	switch {
 	case v.base != "":
-		a.note("call tree: %s, %s after pruning by %s", plural(v.whole, "node", "nodes"), number(int64(v.whole-v.pruned)), v.base)
+		a.note("call tree: %s, %s after pruning by %s", phrase.Plural(v.whole, "node", "nodes"), phrase.Number(v.whole-v.pruned), v.base)
 	case rec.tests:
-		a.note("call tree: %s", plural(v.whole, "node", "nodes"))
+		a.note("call tree: %s", phrase.Plural(v.whole, "node", "nodes"))
 	default:
-		a.note("call tree: %s (%s)", plural(v.whole, "node", "nodes"), a.startHint(s, tr))
+		a.note("call tree: %s (%s)", phrase.Plural(v.whole, "node", "nodes"), a.startHint(s, tr))
 	}
 	if v.tree.Size == 0 {
 		empty := fmt.Errorf("trace %s: the call tree is empty: %s", rec.entry.ID, emptyReason(tr, v))
@@ -469,7 +430,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 		return nil
 	}
 	if question != "" {
-		a.note("trace: %s", quote(nameOf(s, rec.entry)))
+		a.note("trace: %s", phrase.Quote(nameOf(s, rec.entry)))
 		q := &inquiry{names: []string{nameOf(s, rec.entry)}, question: question, copy: toClipboard, tree: t, prompt: p, model: m}
 		return a.ask(ctx, s, q)
 	}
@@ -500,7 +461,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 		a.warnings(pr)
 		a.note("prompt: %s", budgetLine(pr))
 	}
-	name, which := quote(nameOf(s, rec.entry)), ""
+	name, which := phrase.Quote(nameOf(s, rec.entry)), ""
 	if name != rec.entry.ID {
 		which = " " + name // @last is another one
 	}
@@ -523,7 +484,7 @@ func (p *progress) set(done, total int) {
 		return
 	}
 	if p.bar == nil {
-		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(file(p.a.stderr)), progressbar.OptionSetDescription("tracerag: "+oneLine(p.what)),
+		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(file(p.a.stderr)), progressbar.OptionSetDescription("tracerag: "+visible.Line(p.what)),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(false))
 	}
 	_ = p.bar.Set(done)

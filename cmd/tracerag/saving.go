@@ -10,6 +10,7 @@ import (
 	"slices"
 	"syscall"
 
+	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/store"
 )
@@ -29,7 +30,7 @@ func (a *app) save(s *store.Store, tr *trace.Trace) (store.Entry, error) {
 	if elsewhere != nil {
 		return e, fmt.Errorf("the trace of this run is lost: it cannot be saved in %s: %w\nnor elsewhere:\n%w", no.Dir, no.Err, elsewhere)
 	}
-	a.complain("the trace cannot be saved in %s: %v\nit was saved as %s instead. To take it into a store:\ntracerag import%s %s", no.Dir, no.Err, e.Path, a.dirFlag(), quote(e.Path))
+	a.complain("the trace cannot be saved in %s: %v\nit was saved as %s instead. To take it into a store:\ntracerag import%s %s", no.Dir, no.Err, e.Path, a.dirFlag(), phrase.Quote(e.Path))
 	return e, nil
 }
 

@@ -9,7 +9,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"tracerag/phrase"
 	"tracerag/trace"
+	"tracerag/visible"
 )
 
 const showHelp = `
@@ -60,11 +62,11 @@ func describe(w io.Writer, tr *trace.Trace, sum *summary) error {
 	row := func(key string, values ...string) {
 		values = slices.DeleteFunc(values, func(s string) bool { return s == "" })
 		if len(values) > 0 {
-			fmt.Fprintf(tw, "%s\t%s\n", key, oneLine(strings.Join(values, ", ")))
+			fmt.Fprintf(tw, "%s\t%s\n", key, visible.Line(strings.Join(values, ", ")))
 		}
 	}
-	row("trace", fmt.Sprintf("%s  (%s, %s bytes)", sum.ID, sum.Path, number(sum.Bytes)))
-	row("command", commandLine(tr.Command))
+	row("trace", fmt.Sprintf("%s  (%s, %s bytes)", sum.ID, sum.Path, phrase.Number(sum.Bytes)))
+	row("command", phrase.CommandLine(tr.Command))
 	row("directory", tr.Dir)
 	start, took, exit := "", "", tr.Exit.String()
 	if !tr.Start.IsZero() {
@@ -86,7 +88,7 @@ func describe(w io.Writer, tr *trace.Trace, sum *summary) error {
 		row("program", strings.TrimSpace(p.Path+"  "+p.GoVersion+platform))
 	}
 	if p.Main.Path != "" {
-		row("module", strings.TrimSpace(p.Main.Path+" "+p.Main.Version), plural(len(p.Deps), "dependency", "dependencies"))
+		row("module", strings.TrimSpace(p.Main.Path+" "+p.Main.Version), phrase.Plural(len(p.Deps), "dependency", "dependencies"))
 	}
 	for _, st := range p.Settings {
 		if slices.Contains([]string{"vcs.revision", "vcs.time", "vcs.modified", "-ldflags", "-trimpath", "-race", "-tags", "-gcflags"}, st.Key) {
@@ -100,14 +102,14 @@ func describe(w io.Writer, tr *trace.Trace, sum *summary) error {
 	row("name", tr.Name)
 	row("test of", tr.Test.Package)
 	row("baseline", tr.Baseline)
-	functions, nodes := plural(sum.Functions, "function", "functions"), plural(sum.Nodes, "node", "nodes")
+	functions, nodes := phrase.Plural(sum.Functions, "function", "functions"), phrase.Plural(sum.Nodes, "node", "nodes")
 	if tr.Sampled {
-		row("recorded", plural(int(sum.Calls), "sample", "samples")+" of "+functions, nodes)
+		row("recorded", phrase.Plural(sum.Calls, "sample", "samples")+" of "+functions, nodes)
 	} else {
-		row("recorded", plural(int(sum.Calls), "call", "calls")+" of "+functions+" in "+plural(int(sum.Goroutines), "goroutine", "goroutines"), nodes)
+		row("recorded", phrase.Plural(sum.Calls, "call", "calls")+" of "+functions+" in "+phrase.Plural(sum.Goroutines, "goroutine", "goroutines"), nodes)
 	}
 	if sum.Questions > 0 {
-		row("asked", plural(sum.Questions, "conversation", "conversations"))
+		row("asked", phrase.Plural(sum.Questions, "conversation", "conversations"))
 	}
 	for i, text := range lossTexts(tr.Losses, ": tracerag show --json") {
 		key := ""
@@ -136,7 +138,7 @@ func lossTexts(losses []trace.Loss, hint string) []string {
 		case n < most || all == most:
 			out = append(out, lossText(l))
 		case n == most:
-			out = append(out, fmt.Sprintf("and %s more like these", number(int64(all-most+1)))+hint)
+			out = append(out, fmt.Sprintf("and %s more like these", phrase.Number(all-most+1))+hint)
 		}
 	}
 	return out

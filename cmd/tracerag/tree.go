@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tracerag/calltree"
+	"tracerag/phrase"
 	"tracerag/trace"
 )
 
@@ -89,7 +90,7 @@ func (a *app) treeCommand(v *view) string {
 // treeNotes says on standard error what is not in the tree.
 func (a *app) treeNotes(v *view) {
 	if v.pruned > 0 {
-		a.note("%s left out, which %s did, too (--baseline=none shows them)", plural(v.pruned, "node", "nodes"), v.base)
+		a.note("%s left out, which %s did, too (--baseline=none shows them)", phrase.Plural(v.pruned, "node", "nodes"), v.base)
 	}
 	for _, n := range v.notes() {
 		a.note("%s", n)

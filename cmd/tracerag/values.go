@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tracerag/calltree"
+	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/redact"
 	"tracerag/trace"
@@ -251,7 +252,7 @@ func inputAgain(stdin io.Reader) (rewind func() error, empty bool, err error) {
 
 // noteTwice says what a second run means before there is a first.
 func (a *app) noteTwice(command []string) {
-	a.note("values: %s will run twice, the second time without output: what it changes is changed twice", commandLine(command))
+	a.note("values: %s will run twice, the second time without output: what it changes is changed twice", phrase.CommandLine(command))
 }
 
 // patience is how long a second run may take: one under a debugger needs longer than
@@ -301,7 +302,7 @@ func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target
 	if empty {
 		again.Output = nil
 	}
-	a.note("values: running %s again for %s, without output", commandLine(tr.Command), plural(len(functions), "function", "functions"))
+	a.note("values: running %s again for %s, without output", phrase.CommandLine(tr.Command), phrase.Plural(len(functions), "function", "functions"))
 	if empty && terminal(a.stdin) {
 		a.note("values: what is typed cannot be read twice: this run has an empty standard input")
 	}
@@ -360,7 +361,7 @@ func (a *app) observed(seen *breakpoint.Observation, tr *trace.Trace, ended erro
 	for i := range seen.Activations {
 		nodes[seen.Activations[i].Node] = true
 	}
-	a.note("values: of %s of %s", plural(len(seen.Activations), "call", "calls"), plural(len(nodes), "node", "nodes"))
+	a.note("values: of %s of %s", phrase.Plural(len(seen.Activations), "call", "calls"), phrase.Plural(len(nodes), "node", "nodes"))
 	switch {
 	case errors.Is(ended, context.DeadlineExceeded):
 		a.note("values: the time of --time-limit was over: there may have been more")
@@ -377,7 +378,7 @@ func (a *app) observed(seen *breakpoint.Observation, tr *trace.Trace, ended erro
 		}
 	}
 	if seen.Unclear > 0 {
-		a.note("values: %s could not be matched to the first run: several functions start their goroutine", plural(seen.Unclear, "call", "calls"))
+		a.note("values: %s could not be matched to the first run: several functions start their goroutine", phrase.Plural(seen.Unclear, "call", "calls"))
 	}
 	a.without(seen.NotEntered, "the compiler has inlined (go run, or -gcflags=all=-l, keeps their calls)")
 	a.without(seen.Unknown, "DWARF does not describe")
@@ -395,11 +396,11 @@ func differences(seen *breakpoint.Observation, tr *trace.Trace) (out []string) {
 		if n == 1 {
 			verb = "was"
 		}
-		out = append(out, fmt.Sprintf("%s of %s %s not called, first %s%s", number(int64(n)), plural(seen.Watched, "function", "functions"), verb,
+		out = append(out, fmt.Sprintf("%s of %s %s not called, first %s%s", phrase.Number(n), phrase.Plural(seen.Watched, "function", "functions"), verb,
 			calltree.ShortName(first), declaredAt(tr, first)))
 	}
 	if seen.Unmatched > 0 {
-		out = append(out, fmt.Sprintf("%s made where the first has none, first of %s", plural(seen.Unmatched, "call was", "calls were"), calltree.ShortName(seen.FirstOther)))
+		out = append(out, fmt.Sprintf("%s made where the first has none, first of %s", phrase.Plural(seen.Unmatched, "call was", "calls were"), calltree.ShortName(seen.FirstOther)))
 	}
 	return out
 }

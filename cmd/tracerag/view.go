@@ -5,16 +5,16 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"tracerag/calltree"
+	"tracerag/phrase"
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/store"
+	"tracerag/visible"
 )
 
 // treeFlags choose the tree that a trace is seen as.
@@ -137,10 +137,10 @@ func (v *view) look(base []*trace.Trace, t *treeFlags) error {
 		v.flags = append(v.flags, "--init")
 	}
 	for _, dir := range t.sourceDir {
-		v.flags = append(v.flags, "--source-dir="+quote(dir))
+		v.flags = append(v.flags, "--source-dir="+phrase.Quote(dir))
 	}
 	if t.baseline != "" {
-		v.flags = append(v.flags, "--baseline="+quote(t.baseline))
+		v.flags = append(v.flags, "--baseline="+phrase.Quote(t.baseline))
 	}
 	var err error
 	if v.tree, err = calltree.Build(v.trace, o); err != nil {
@@ -248,40 +248,40 @@ func lossNotes(tr *trace.Trace) []string {
 	out := lossTexts(rest, "")
 	if floors > 0 {
 		out = append(out, fmt.Sprintf("%s called so often that watching %s was given up: counts with a + are floors, and later callers are missing",
-			plural(floors, "function was", "functions were"), pronoun(floors)))
+			phrase.Plural(floors, "function was", "functions were"), pronoun(floors)))
 	}
 	if unhooked > 0 {
-		out = append(out, fmt.Sprintf("%s could not be watched", plural(unhooked, "function", "functions")))
+		out = append(out, fmt.Sprintf("%s could not be watched", phrase.Plural(unhooked, "function", "functions")))
 	}
 	if partly > 0 {
-		out = append(out, fmt.Sprintf("some inlined calls of %s could not be watched: those that called nothing are missing", plural(partly, "function", "functions")))
+		out = append(out, fmt.Sprintf("some inlined calls of %s could not be watched: those that called nothing are missing", phrase.Plural(partly, "function", "functions")))
 	}
 	return out
 }
 
 // lossText says one loss in words.
 func lossText(l trace.Loss) string {
-	s := number(l.Count)
+	s := phrase.Number(l.Count)
 	switch l.Kind {
 	case trace.LossNotHooked:
 		s = firstOf(l.Function, "calls") + " could not be watched"
 		if l.Count > 0 {
-			s += " at " + plural(int(l.Count), "place", "places")
+			s += " at " + phrase.Plural(l.Count, "place", "places")
 		}
 	case trace.LossFloor:
-		s = l.Function + " was let go after " + plural(int(l.Count), "call", "calls")
+		s = l.Function + " was let go after " + phrase.Plural(l.Count, "call", "calls")
 	case trace.LossOverflow:
-		s = plural(int(l.Count), "call", "calls") + " not recorded"
+		s = phrase.Plural(l.Count, "call", "calls") + " not recorded"
 		if l.Nodes > 0 {
-			s += fmt.Sprintf(", in contexts that came after the first %s", plural(int(l.Nodes), "node", "nodes"))
+			s += fmt.Sprintf(", in contexts that came after the first %s", phrase.Plural(l.Nodes, "node", "nodes"))
 		}
 	case trace.LossTruncated:
 		s = "the recording is cut short"
 		if l.Count > 0 {
-			s = "cut short, " + plural(int(l.Count), "time", "times")
+			s = "cut short, " + phrase.Plural(l.Count, "time", "times")
 		}
 	case trace.LossSampled:
-		s = plural(int(l.Count), "sample", "samples") + " only"
+		s = phrase.Plural(l.Count, "sample", "samples") + " only"
 	}
 	switch {
 	case l.Kind == trace.LossOther && l.Count == 0:
@@ -292,21 +292,6 @@ func lossText(l trace.Loss) string {
 	return s
 }
 
-// took writes how long a run took, to three digits or so.
-func took(d time.Duration) string {
-	if d < time.Second {
-		return d.Round(time.Millisecond).String()
-	}
-	return d.Round(10 * time.Millisecond).String()
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return number(int64(n)) + " " + many
-}
-
 func pronoun(n int) string {
 	if n == 1 {
 		return "it"
@@ -314,45 +299,14 @@ func pronoun(n int) string {
 	return "them"
 }
 
-// number writes n with thousands separated.
-func number(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
 // title names a run by its command line. An imported profile has none: nobody
 // knows how its program was started.
 func title(tr *trace.Trace) string {
 	switch {
 	case len(tr.Command) > 0:
-		return oneLine(commandLine(tr.Command))
+		return visible.Line(phrase.CommandLine(tr.Command))
 	case tr.Program.Path != "":
-		return "profile of " + oneLine(quote(tr.Program.Path))
+		return "profile of " + visible.Line(phrase.Quote(tr.Program.Path))
 	}
 	return "profile of a program"
-}
-
-// commandLine writes an argv so that a shell would read it back.
-func commandLine(args []string) string {
-	out := make([]string, len(args))
-	for i, a := range args {
-		out[i] = quote(a)
-	}
-	return strings.Join(out, " ")
-}
-
-func quote(s string) string {
-	if s == "" {
-		return "''"
-	}
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%+=:,./_-", r)
-	}
-	if !slices.ContainsFunc([]rune(s), func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tracerag/llm"
+	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/redact"
 	"tracerag/trace/store"
@@ -119,7 +120,7 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 	for _, v := range views {
 		notes := v.notes()
 		if v.pruned > 0 {
-			notes = append(notes, fmt.Sprintf("%s left out, which %s did, too (--baseline=none shows them)", plural(v.pruned, "node", "nodes"), v.base))
+			notes = append(notes, fmt.Sprintf("%s left out, which %s did, too (--baseline=none shows them)", phrase.Plural(v.pruned, "node", "nodes"), v.base))
 		}
 		if !v.trace.SamePackages(views[0].trace) {
 			notes = append(notes, otherPackages)
@@ -169,13 +170,13 @@ func (a *app) promptCommand(views []*view, t *treeFlags, p *promptFlags) string 
 	}
 	words = append(words, views[0].flags...)
 	for _, pattern := range t.focus {
-		words = append(words, "--focus="+quote(pattern))
+		words = append(words, "--focus="+phrase.Quote(pattern))
 	}
 	for _, f := range []struct{ name, value, normally string }{
 		{"question", p.at, ""}, {"format", p.format, "markdown"}, {"template", p.template, ""}, {"model", p.model, ""}, {"models", p.models, ""},
 	} {
 		if f.value != f.normally {
-			words = append(words, "--"+f.name+"="+quote(f.value))
+			words = append(words, "--"+f.name+"="+phrase.Quote(f.value))
 		}
 	}
 	if a.noRedact {

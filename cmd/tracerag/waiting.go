@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"tracerag/visible"
 )
 
 // waiting is the line that says at a terminal what one is waiting for, when it takes
@@ -25,7 +27,7 @@ func (a *app) wait(what string) (done func()) {
 	if a.quiet || !terminal(a.stderr) || a.getenv("TERM") == "dumb" || a.waiting != nil {
 		return func() {}
 	}
-	line := &waiting{w: file(a.stderr), what: oneLine(what)}
+	line := &waiting{w: file(a.stderr), what: visible.Line(what)}
 	a.waiting = line
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -59,7 +61,7 @@ func (l *waiting) show(since time.Duration) {
 func (l *waiting) say(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.what = oneLine(what)
+	l.what = visible.Line(what)
 }
 
 // clear takes the line away, if there is one. It may be called with none.

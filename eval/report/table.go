@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tracerag/eval"
+	"tracerag/phrase"
 )
 
 // Table is one table of a report.
@@ -43,7 +44,7 @@ func numberColumn(name string) column { return column{name, []string{name}, true
 
 func textCell(s string) cell { return cell{markdown(s), []string{eval.CSVText(s)}} }
 
-func intCell(n int) cell { return cell{thousands(n), []string{strconv.Itoa(n)}} }
+func intCell(n int) cell { return cell{phrase.Number(n), []string{strconv.Itoa(n)}} }
 
 func noCell(fields int) cell { return cell{missing, make([]string, fields)} }
 
@@ -119,13 +120,4 @@ func codeSpan(s string) string {
 		s = " " + s + " "
 	}
 	return ticks + strings.ReplaceAll(s, "|", `\|`) + ticks
-}
-
-// thousands writes 87950 as "87,950", as the paper does.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
