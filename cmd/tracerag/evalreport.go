@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"tracerag/atomicfile"
 	"tracerag/eval"
 	"tracerag/eval/report"
 	"tracerag/eval/results"
@@ -150,7 +151,7 @@ func (a *app) sheet(trials []*trial, found []report.Result, dir *results.Dir, pa
 	if old != nil {
 		sheet.Keep(old)
 	}
-	if err := replaceFile(path, sheet.Write); err != nil {
+	if err := atomicfile.Write(path, sheet.Write); err != nil {
 		return fmt.Errorf("--sheet: %w", err)
 	}
 	given := sheet.Gradings()

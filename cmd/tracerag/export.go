@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tracerag/atomicfile"
 	"tracerag/calltree"
 	"tracerag/phrase"
 	"tracerag/trace/export"
@@ -186,5 +187,5 @@ func (a *app) writeTo(name string, kind outputKind, write func(io.Writer) error)
 	if name == "-" {
 		return buffered(a.rawStdout())
 	}
-	return replaceFile(name, buffered)
+	return atomicfile.Write(name, buffered)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tracerag/atomicfile"
 	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/gocmd"
@@ -212,7 +213,7 @@ func (a *app) writeBaseline(path string, tr *trace.Trace) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if err := replaceFile(path, masked.Write); err != nil {
+	if err := atomicfile.Write(path, masked.Write); err != nil {
 		return fmt.Errorf("the baseline was not written: %w", err)
 	}
 	a.note("%s is the baseline now: %s of %s (%s)", path, phrase.Plural(tr.Calls(), "call", "calls"), phrase.Plural(len(tr.Functions), "function", "functions"), tr.Exit)

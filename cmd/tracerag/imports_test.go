@@ -31,7 +31,7 @@ var layers = map[string][]string{
 
 	"trace/recordtest":  {"trace", "trace/target"},
 	"trace/sample":      {"trace", "trace/symbol"},
-	"trace/store":       {"phrase", "trace"},
+	"trace/store":       {"atomicfile", "phrase", "trace"},
 	"trace/export":      {"trace", "trace/symbol"},
 	"calltree":          {"trace", "trace/symbol", "visible"},
 	"source":            {},
@@ -42,6 +42,7 @@ var layers = map[string][]string{
 	"prompt":            {"phrase", "calltree", "source", "trace", "trace/symbol", "prompt/tokens", "visible"},
 	"visible":           {},
 	"phrase":            {},
+	"atomicfile":        {},
 	"llm":               {},
 	"rank":              {"trace/symbol"},
 	"relevance":         {"calltree", "rank", "source", "trace", "trace/symbol"},
@@ -60,12 +61,12 @@ var layers = map[string][]string{
 
 	"eval":         {"prompt", "trace/symbol"},
 	"eval/report":  {"eval", "phrase"},
-	"eval/results": {"eval"},
+	"eval/results": {"atomicfile", "eval"},
 	"eval/ask":     {},
 
 	"mcp": {"calltree", "prompt", "prompt/tokens", "relevance", "source", "trace"},
 
-	"cmd/tracerag": {"rank", "relevance", "trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export", "trace/symbol",
+	"cmd/tracerag": {"atomicfile", "rank", "relevance", "trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export", "trace/symbol",
 		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "viewer", "phrase", "eval", "eval/ask", "eval/report", "eval/results", "visible"},
 }
 

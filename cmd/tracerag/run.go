@@ -16,6 +16,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/pflag"
 
+	"tracerag/atomicfile"
 	"tracerag/calltree"
 	"tracerag/phrase"
 	"tracerag/prompt"
@@ -142,7 +143,7 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 		err = a.tryTemplate(&p)
 	}
 	if err == nil && r.idFile != "" {
-		err = idFileError(canReplace(r.idFile))
+		err = idFileError(atomicfile.Check(r.idFile))
 	}
 	if err != nil {
 		a.fail(err)
@@ -376,7 +377,7 @@ func (r *runFlags) writeIDs(s *store.Store, recs []*recording) error {
 	if r.idFile == "" {
 		return nil
 	}
-	return idFileError(replaceFile(r.idFile, func(w io.Writer) error {
+	return idFileError(atomicfile.Write(r.idFile, func(w io.Writer) error {
 		for _, rec := range recs {
 			if _, err := fmt.Fprintln(w, nameOf(s, rec.entry)); err != nil {
 				return err

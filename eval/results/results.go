@@ -37,6 +37,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
+	"tracerag/atomicfile"
 	"tracerag/eval"
 )
 
@@ -324,24 +325,7 @@ func replace(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return atomicfile.Save(name, data)
 }
 
 func (d *Dir) read(v any, elem ...string) error { return read(d.Path(elem...), v) }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"tracerag/atomicfile"
 )
 
 // ConversationVersion is the version of a conversation's file. A reader takes
@@ -73,7 +75,7 @@ func (s *Store) SaveAnswer(e Entry, c Conversation) (path string, err error) {
 		return "", err
 	}
 	if path, err = reserve(e); err == nil {
-		if err = writeFile(path, data.Bytes()); err != nil {
+		if err = atomicfile.Save(path, data.Bytes()); err != nil {
 			os.Remove(path)
 		}
 	}

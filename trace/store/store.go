@@ -41,6 +41,7 @@ import (
 	"strings"
 	"time"
 
+	"tracerag/atomicfile"
 	"tracerag/trace"
 )
 
@@ -121,7 +122,7 @@ func (s *Store) Save(t *trace.Trace) (Entry, error) {
 	e.Path = filepath.Join(s.dir, fileName(e.Saved, e.ID))
 	// Two runs that take the same name in the same millisecond have the same
 	// content, so that it does not matter whose file stays.
-	if err := writeFile(e.Path, file.Bytes()); err != nil {
+	if err := atomicfile.Save(e.Path, file.Bytes()); err != nil {
 		return Entry{}, s.unwritable(err)
 	}
 	return e, nil
@@ -170,7 +171,7 @@ func (s *Store) create() error {
 	if _, err := os.Lstat(ignore); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return writeFile(ignore, []byte("*\n"))
+	return atomicfile.Save(ignore, []byte("*\n"))
 }
 
 // List returns the saved traces, oldest first, by the names of the files alone:

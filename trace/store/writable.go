@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"tracerag/atomicfile"
 	"tracerag/trace"
 )
 
@@ -118,7 +119,7 @@ func tryWriting(dir string) error {
 	data := make([]byte, probeBytes)
 	random := rand.NewChaCha8([32]byte{})
 	_, _ = random.Read(data)
-	return writeAndForget(dir, data)
+	return atomicfile.Try(dir, data)
 }
 
 // Rescue saves a trace that its store did not take: in a new directory below the first

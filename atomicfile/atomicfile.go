@@ -1,4 +1,9 @@
-package main
+// Package atomicfile writes files that are whole, or as they were before.
+//
+// [Write] is for files that a user names: it follows links, and writes into what is no
+// file, such as a device. [Save] is for files of our own, which only their owner reads
+// and which survive a crash.
+package atomicfile
 
 import (
 	"cmp"
@@ -12,10 +17,9 @@ import (
 	"strings"
 )
 
-// replaceFile writes a file, which is whole then, or as it was before. What is no file, such
-// as a device, a pipe or /dev/stdout, is written to and stays what it is, and so does a
-// link.
-func replaceFile(path string, write func(io.Writer) error) error {
+// Write writes a file. If write fails, the file stays as it was. A device, a pipe or
+// /dev/stdout is written to and stays what it is, and so does a link.
+func Write(path string, write func(io.Writer) error) error {
 	to, direct, err := destination(path)
 	if err != nil {
 		return err
@@ -40,8 +44,8 @@ func replaceFile(path string, write func(io.Writer) error) error {
 	return err
 }
 
-// canReplace finds out, before there is anything to write, whether replaceFile could.
-func canReplace(path string) error {
+// Check finds out, before there is anything to write, whether [Write] could.
+func Check(path string) error {
 	to, direct, err := destination(path)
 	if err != nil || direct {
 		return err

@@ -1,4 +1,4 @@
-package store
+package atomicfile
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package store
+package atomicfile
 
 import (
 	"errors"
@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 )
 
-// writeFile makes path appear with all of data in it, or not at all. Of a process that is
+// Save makes path appear with all of data in it, or leaves it as it was. Of a process that is
 // killed meanwhile nothing is left where files need no name while they are written.
-func writeFile(path string, data []byte) error {
+func Save(path string, data []byte) error {
 	f, err := unnamed(filepath.Dir(path))
 	if err != nil {
-		return writeNamed(path, data)
+		return saveNamed(path, data)
 	}
 	if err := writeAll(f, data); err != nil {
 		return errors.Join(err, f.Close())
@@ -20,11 +20,11 @@ func writeFile(path string, data []byte) error {
 	if closeErr := f.Close(); err == nil {
 		return closeErr
 	}
-	return writeNamed(path, data)
+	return saveNamed(path, data)
 }
 
-// writeNamed is writeFile by way of a file with another name.
-func writeNamed(path string, data []byte) error {
+// saveNamed is Save by way of a file with another name.
+func saveNamed(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".saving-*") // mode 0600
 	if err != nil {
 		return err
@@ -46,8 +46,8 @@ func writeAll(f *os.File, data []byte) error {
 	return f.Sync() // or a crash may leave the name without the data
 }
 
-// writeAndForget writes data into a file of dir that nobody will read.
-func writeAndForget(dir string, data []byte) error {
+// Try writes data into a file of dir, and removes it: an error says why [Save] would fail.
+func Try(dir string, data []byte) error {
 	if f, err := unnamed(dir); err == nil {
 		return errors.Join(writeAll(f, data), f.Close())
 	}
