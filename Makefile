@@ -1,6 +1,4 @@
-# make            build ./tracerag
-# make demo       the main job on fixtures/tablecat: record, tree, size of the prompt
-# make test       all tests
+# make help lists the targets, with the text after ## of each.
 SHELL       := bash
 GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -11,34 +9,37 @@ SOAK        ?= 100
 REAL        ?= all
 STD         ?=
 
-.PHONY: build install demo test check race vuln fuzz e2e soak bench eval microbench tables recorder clean
+.DEFAULT_GOAL := build
+.PHONY: help build install demo test check race vuln fuzz e2e soak bench eval microbench tables recorder clean
 
-build:
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build ./tracerag (the default)
 	$(GO) build -o tracerag ./cmd/tracerag
 
-install:
+install: ## install tracerag into $GOBIN
 	$(GO) install ./cmd/tracerag
 
 # The target program of the examples.
 app: $(wildcard fixtures/tablecat/*.go fixtures/tablecat/internal/*/*.go) fixtures/tablecat/go.mod
 	cd fixtures/tablecat && $(GO) build -o ../../app .
 
-demo: build app
+demo: build app ## record fixtures/tablecat, print its tree, write prompt.md
 	./tracerag run --baseline=--version -- ./app --csv fixtures/tablecat/data.csv
 	./tracerag tree --depth 6
 	./tracerag prompt "which function draws the border of the table?" > prompt.md
 
-# tests of this module, of the two that hold the target programs, and of the
-# rules and the detector of secrets against gitleaks; on a busy machine those of
-# cmd/tracerag take longer than the 10 minutes that go test allows
-test:
+# Tests this module, the two modules of target programs, and the module that compares
+# the detection of secrets with gitleaks. On a busy machine the tests of cmd/tracerag
+# take longer than go test's 10 minutes.
+test: ## run all tests
 	$(GO) test -timeout 25m ./...
 	cd redact/gitleaks && $(GO) test ./...
 	cd fixtures/tablecat && $(GO) test ./...
 	cd fixtures/programs && $(GO) vet ./...
 
-# what a reviewer checks first: format, vet, staticcheck, the other platforms
-check:
+check: ## check format, vet, staticcheck and the builds for other platforms
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) vet ./...
@@ -47,37 +48,36 @@ check:
 	GOOS=darwin GOARCH=arm64 $(GO) build ./...
 	GOOS=windows $(GO) build ./...
 
-race:
+race: ## run the short tests with the race detector
 	$(GO) test -race -short ./...
 
 # Exit status 3 says that vulnerable code is called; any other failure, that the
 # database of vulnerabilities could not be reached.
-vuln:
+vuln: ## look for known vulnerabilities in dependencies
 	@$(GO) run $(GOVULNCHECK) ./... ; code=$$?; \
 	case $$code in 0) ;; 3) exit 3 ;; *) echo "govulncheck did not run to its end (see above): nothing was checked" ;; esac
 
-# every fuzz target, for a moment each
-fuzz:
+fuzz: ## run every fuzz target for FUZZTIME (10s)
 	@for pkg in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
 	  done; \
 	done
 
-# all programs of fixtures/real, not only the small ones: installing them takes minutes
-e2e:
+# Installing the programs of fixtures/real takes minutes.
+e2e: ## record all real programs, not only the small ones
 	TRACERAG_REAL=all $(GO) test -count=1 -timeout 30m -run TestReal -v ./cmd/tracerag
 	TRACERAG_REAL=all $(GO) test -count=1 -timeout 30m -run 'TestCovered|TestCallers' -v ./bench
 	TRACERAG_REAL=all $(GO) test -count=1 -timeout 30m -v ./fixtures/experiments
 
-# Real programs, recorded $(SOAK) times each, must do what they do alone; twice as
-# often must a program that counts its calls have them all in its trace; and five times
-# as often random programs, with tables that are full, do what they do alone.
+# Real programs run $(SOAK) times each, and must do what they do alone. A program that
+# counts its calls runs twice as often, and must find them all in its trace. Random
+# programs run five times as often with full tables, and must do what they do alone.
 # STD=1 adds the tests of Go's own packages, and programs built in every way that the
-# toolchain knows, with a table of what came of each: an hour. STD=small takes a few.
-# make soak SOAK=3 REAL=small takes half a minute. (Without a package's name go test
-# leaves the terminal to the test, which shows there how far it is.)
-soak:
+# toolchain offers, with a table of the results: an hour or more. STD=small takes a few.
+# make soak SOAK=3 REAL=small takes half a minute. (go test without a package name
+# leaves the terminal to the test, which shows its progress there.)
+soak: ## record programs SOAK times (100) and compare them with runs alone; STD=1: an hour or more
 	cd bench && TRACERAG_REAL=$(REAL) TRACERAG_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -run TestSoak -v
 	cd bench && TRACERAG_SOAK=$$((2 * $(SOAK))) $(GO) test -count=1 -timeout 0 -run TestCounters
 	cd trace/probe && TRACERAG_SOAK=$$((5 * $(SOAK))) $(GO) test -count=1 -timeout 0 -run TestRandomFull
@@ -87,22 +87,21 @@ soak:
 # The first run installs programs, which takes minutes; the others take about ten.
 # make bench BENCH=Call takes one table, ROUNDS=10 measures for longer.
 BENCH ?= .
-bench:
+bench: ## measure what calls and runs cost; BENCH=Call takes one table
 	@set -o pipefail; $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime=1x -timeout 0 ./bench -rounds $(ROUNDS) | $(GO) run ./bench/table
 
 # How well package rank finds the functions that bug fixes changed, on a corpus of
 # them and git clones of their repositories (see go doc ./bench/eval).
 # EVAL=-refit also chooses the weights anew for each repository on the others.
-eval:
+eval: ## measure the ranking on real bug fixes; needs CORPUS and CLONES
 	@test -n "$(CORPUS)" -a -n "$(CLONES)" || { echo 'make eval CORPUS=DIR CLONES=DIR: the corpus, and the clones of its repositories as OWNER/NAME' >&2; exit 2; }
 	@$(GO) run ./bench/eval -corpus $(CORPUS) -clones $(CLONES) $(EVAL)
 
-# the benchmarks of each package
-microbench:
+microbench: ## run the benchmarks of each package
 	$(GO) test -run '^$$' -bench . -benchmem $$($(GO) list ./... | grep -v /bench$$)
 
-# tables 8 and 9 of the paper, for its four prompts on fixtures/tablecat
-tables: build app
+# The paper's four prompts are made on fixtures/tablecat.
+tables: build app ## print the paper's tables 8 and 9
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && export TRACERAG_DIR=$$dir && \
 	run="./tracerag run --quiet --baseline=--version -- ./app" && \
 	$$run --csv fixtures/tablecat/data.csv >/dev/null && \
@@ -111,8 +110,8 @@ tables: build app
 	./tracerag sizes --source-dir fixtures/tablecat @-2 @prev @-2,@prev @last
 
 # The fast recorder's machine code from its source. A test compares the two.
-recorder:
+recorder: ## write the probe's machine code, recorder.bin, from its assembly
 	$(GO) run ./trace/probe/machine/gen trace/probe/machine/recorder.bin
 
-clean:
+clean: ## remove what build and demo made
 	rm -f tracerag app prompt.md

@@ -109,7 +109,7 @@ func (a *app) dispatch(ctx context.Context, args []string) int {
 		a.help()
 		return exitOK
 	case "version", "--version":
-		fmt.Fprintln(a.stdout, "tracerag", version())
+		fmt.Fprintln(a.stdout, "tracerag", buildInfo())
 		return exitOK
 	case "__complete":
 		return a.runComplete(ctx, args[1:])

@@ -1,26 +1,68 @@
 package main
 
 import (
+	"runtime"
 	"runtime/debug"
 	"strings"
 )
 
-// version is that of the module, with the commit that it was built from.
+// version is the module's version and the Go release that built it.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(unknown)"
 	}
-	v := info.Main.Version
-	if v == "" {
-		v = "(devel)"
+	v, _, _, _ := buildOf(info)
+	return v + " " + info.GoVersion
+}
+
+// buildInfo is the line that tracerag --version prints.
+func buildInfo() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(unknown)"
+	}
+	return describeBuild(info)
+}
+
+// describeBuild names the version, the commit with its date, the Go release and
+// the platform: what a report of a fault has to say.
+func describeBuild(info *debug.BuildInfo) string {
+	v, commit, date, modified := buildOf(info)
+	parts := []string{}
+	if commit != "" {
+		parts = append(parts, "commit "+commit)
+	}
+	if date != "" {
+		parts = append(parts, date)
+	}
+	if modified {
+		parts = append(parts, "modified")
+	}
+	if len(parts) > 0 {
+		v += " (" + strings.Join(parts, ", ") + ")"
+	}
+	return v + " " + info.GoVersion + " " + runtime.GOOS + "/" + runtime.GOARCH
+}
+
+// buildOf returns the version, the first twelve digits of the commit and its date.
+// The last two are empty in a build without version control.
+func buildOf(info *debug.BuildInfo) (version, commit, date string, modified bool) {
+	version = info.Main.Version
+	if version == "" {
+		version = "(devel)"
 	}
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 && v == "(devel)" {
-			v += " " + s.Value[:12]
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value[:min(12, len(s.Value))]
+		case "vcs.time":
+			date = s.Value
+		case "vcs.modified":
+			modified = s.Value == "true"
 		}
 	}
-	return v + " " + info.GoVersion
+	return version, commit, date, modified
 }
 
 // userAgent names this program to servers.
