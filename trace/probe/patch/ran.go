@@ -92,36 +92,73 @@ func (w *Watch) Lines(fn int, whole bool, mark func(i int) Fate) map[int]Fate {
 // have run without any that leads to it. A goroutine that the program's end, or a look
 // at the running program, finds between two instructions counts as one that came on.
 func (g *graph) spread(fates []Fate, faults, whole bool) {
-	changed := true
-	set := func(k int32, f Fate) {
-		if fates[k] == Unknown {
-			fates[k], changed = f, true
+	// Each node is looked at once, and again when something changes that it depends on. To
+	// go through all of them until nothing changes any more would take a pass for each call
+	// in a long row of them.
+	due := slices.Clone(g.order)
+	slices.Reverse(due) // it is taken from the end
+	waits := make([]bool, len(g.nodes))
+	for _, k := range due {
+		waits[k] = true
+	}
+	look := func(k int32) {
+		if g.hot(k) && !waits[k] {
+			waits[k] = true
+			due = append(due, k)
 		}
 	}
-	for changed {
-		changed = false
+	var dominated [][]int32
+	if whole {
+		dominated = make([][]int32, len(g.nodes))
 		for _, k := range g.order {
-			n := &g.nodes[k]
-			if whole && k > 0 {
-				// Nobody comes here but by the dominator, and by a predecessor.
-				switch {
-				case fates[k] == Ran:
-					set(n.idom, Ran)
-				case fates[n.idom] == NotRun || g.all(n.pred, fates, NotRun):
-					set(k, NotRun)
-				}
+			if k > 0 {
+				dominated[g.nodes[k].idom] = append(dominated[g.nodes[k].idom], k)
 			}
-			if !g.endsIn(n) || faults && g.mayFault(n) {
-				continue
+		}
+	}
+	set := func(k int32, f Fate) {
+		if fates[k] != Unknown {
+			return
+		}
+		fates[k] = f
+		look(k)
+		n := &g.nodes[k]
+		for _, p := range n.pred {
+			look(p)
+		}
+		for _, s := range n.succ {
+			look(s)
+		}
+		if whole && f == NotRun {
+			for _, d := range dominated[k] {
+				look(d)
 			}
-			// From here on it is one of the successors.
-			if g.all(n.succ, fates, NotRun) {
+		}
+	}
+	for len(due) > 0 {
+		k := due[len(due)-1]
+		due = due[:len(due)-1]
+		waits[k] = false
+		n := &g.nodes[k]
+		if whole && k > 0 {
+			// Nobody comes here but by the dominator, and by a predecessor.
+			switch {
+			case fates[k] == Ran:
+				set(n.idom, Ran)
+			case fates[n.idom] == NotRun || g.all(n.pred, fates, NotRun):
 				set(k, NotRun)
 			}
-			if fates[k] == Ran {
-				if s := g.last(n.succ, fates); s >= 0 {
-					set(s, Ran)
-				}
+		}
+		if !g.endsIn(n) || faults && g.mayFault(n) {
+			continue
+		}
+		// From here on it is one of the successors.
+		if g.all(n.succ, fates, NotRun) {
+			set(k, NotRun)
+		}
+		if fates[k] == Ran {
+			if s := g.last(n.succ, fates); s >= 0 {
+				set(s, Ran)
 			}
 		}
 	}
