@@ -11,7 +11,7 @@ import (
 
 	"tracerag/fixtures/real"
 	"tracerag/trace"
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 var functions = flag.Int("functions", 0, "list `N` functions: the busiest ones, or those whose calls are not seen, or seen too often")
@@ -82,7 +82,7 @@ func BenchmarkSeen(b *testing.B) {
 // noCode is how many of the calls are of functions that have no instruction in the
 // program: they have empty bodies, or are inlined into nothing.
 func noCode(b *testing.B, path string, calls map[position]calls) (n int64) {
-	f, err := binary.Open(path)
+	f, err := executable.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}

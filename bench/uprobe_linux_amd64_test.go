@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // watch has the kernel count the calls of a function by a breakpoint of its own, a
@@ -53,7 +53,7 @@ func watch(t testing.TB, path, function string) (stop func()) {
 // offset is where a function begins in its file.
 func offset(t testing.TB, path, function string) uint64 {
 	t.Helper()
-	f, err := binary.Open(path)
+	f, err := executable.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

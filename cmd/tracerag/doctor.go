@@ -13,7 +13,7 @@ import (
 	"tracerag/phrase"
 	"tracerag/source"
 	"tracerag/trace"
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 	"tracerag/trace/probe"
 	"tracerag/trace/target"
 )
@@ -138,7 +138,7 @@ func (a *app) doctorProgram(args []string) (t *target.Target, can bool, out []fi
 	return t, can, append(out, a.doctorSources(t))
 }
 
-func buildKinds(b *binary.File) string {
+func buildKinds(b *executable.File) string {
 	kinds := []string{"position-dependent"}
 	if b.PIE {
 		kinds[0] = "PIE"

@@ -18,7 +18,7 @@ import (
 
 	"tracerag/phrase"
 	"tracerag/trace"
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 	"tracerag/trace/gocmd"
 	"tracerag/trace/store"
 	"tracerag/trace/target"
@@ -136,7 +136,7 @@ func (t *tester) target() (*target.Target, error) {
 // isTestProgram tells it by what runs tests: the path of the main package is
 // PACKAGE.test, but for tests of a package main its own.
 func isTestProgram(tgt *target.Target) bool {
-	return slices.ContainsFunc(tgt.Binary.Funcs, func(f binary.Func) bool { return f.Name == "testing.(*M).Run" })
+	return slices.ContainsFunc(tgt.Binary.Funcs, func(f executable.Func) bool { return f.Name == "testing.(*M).Run" })
 }
 
 // list returns the tests that the program would run.

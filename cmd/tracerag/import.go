@@ -125,7 +125,7 @@ func (a *app) profiled(path, build string) (trace.Program, error) {
 
 // gnuBuildID returns the build id by which profilers name an ELF program: that of
 // the note which the linker makes, in hex. It is not Go's own build id, which
-// trace/binary prefers. It is "" when the program has none.
+// trace/executable prefers. It is "" when the program has none.
 func gnuBuildID(path string) string {
 	f, err := elf.Open(path)
 	if err != nil {

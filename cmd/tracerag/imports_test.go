@@ -15,19 +15,19 @@ import (
 // A package that is not listed here fails the test, so that it finds its place.
 var layers = map[string][]string{
 	"trace/symbol":            {},
-	"trace/binary":            {"trace/symbol"},
+	"trace/executable":        {"trace/symbol"},
 	"trace":                   {"trace/symbol"},
-	"trace/target":            {"trace", "trace/binary"},
-	"trace/breakpoint":        {"trace", "trace/binary", "trace/target", "trace/breakpoint/values"},
+	"trace/target":            {"trace", "trace/executable"},
+	"trace/breakpoint":        {"trace", "trace/executable", "trace/target", "trace/breakpoint/values"},
 	"trace/breakpoint/values": {"trace", "trace/symbol"},
 	"trace/gocmd":             {},
 
 	"trace/probe/inject":         {},
-	"trace/probe/patch":          {"trace/binary"},
+	"trace/probe/patch":          {"trace/executable"},
 	"trace/probe/machine":        {},
 	"trace/probe/machine/source": {},
 	"trace/probe/machine/gen":    {"trace/probe/machine/source"},
-	"trace/probe":                {"trace", "trace/binary", "trace/target", "trace/probe/inject", "trace/probe/patch", "trace/probe/machine"},
+	"trace/probe":                {"trace", "trace/executable", "trace/target", "trace/probe/inject", "trace/probe/patch", "trace/probe/machine"},
 
 	"trace/recordtest":  {"trace", "trace/target"},
 	"trace/sample":      {"trace", "trace/symbol"},
@@ -66,7 +66,7 @@ var layers = map[string][]string{
 
 	"mcp": {"calltree", "prompt", "prompt/tokens", "relevance", "source", "trace"},
 
-	"cmd/tracerag": {"atomicfile", "rank", "relevance", "trace", "trace/binary", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export", "trace/symbol",
+	"cmd/tracerag": {"atomicfile", "rank", "relevance", "trace", "trace/executable", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export", "trace/symbol",
 		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "viewer", "phrase", "eval", "eval/ask", "eval/report", "eval/results", "visible"},
 }
 

@@ -8,11 +8,11 @@ import (
 	"github.com/go-delve/delve/pkg/proc/gdbserial"
 	"golang.org/x/sys/unix"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 	"tracerag/trace/target"
 )
 
-func supported(f *binary.File) error {
+func supported(f *executable.File) error {
 	if f.GOOS != "darwin" || f.GOARCH != hostArch {
 		return fmt.Errorf("%s is a program for %s/%s: build it for darwin/%s to run it here", f.Path, f.GOOS, f.GOARCH, hostArch)
 	}

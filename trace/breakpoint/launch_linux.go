@@ -11,11 +11,11 @@ import (
 	"github.com/go-delve/delve/pkg/proc/native"
 	"golang.org/x/sys/unix"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 	"tracerag/trace/target"
 )
 
-func supported(f *binary.File) error {
+func supported(f *executable.File) error {
 	switch {
 	case f.GOOS != "linux":
 		return fmt.Errorf("%s is a program for %s: build it for linux to run it here", f.Path, f.GOOS)

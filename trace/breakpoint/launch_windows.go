@@ -8,11 +8,11 @@ import (
 	"github.com/go-delve/delve/pkg/proc/native"
 	"golang.org/x/sys/windows"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 	"tracerag/trace/target"
 )
 
-func supported(f *binary.File) error {
+func supported(f *executable.File) error {
 	if f.GOOS != "windows" || f.GOARCH != hostArch {
 		return fmt.Errorf("%s is a program for %s/%s: build it for windows/%s to run it here", f.Path, f.GOOS, f.GOARCH, hostArch)
 	}

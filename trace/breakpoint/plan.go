@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"tracerag/trace"
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // arm plans the breakpoints and sets them.
@@ -97,13 +97,13 @@ func (r *recording) plan() {
 }
 
 // own is the logical frame of a function that is entered.
-func (r *recording) own(fn *binary.Func) []frame {
+func (r *recording) own(fn *executable.Func) []frame {
 	return []frame{r.frame(fn.Name, fn.Package, fn.File, fn.StartLine, fn.StartLine, false, false)}
 }
 
 type inlinedPoint struct {
 	addr   uint64
-	call   binary.InlinedCall
+	call   executable.InlinedCall
 	frames []frame
 }
 

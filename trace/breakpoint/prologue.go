@@ -4,7 +4,7 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 	"golang.org/x/arch/x86/x86asm"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // prologueSize is enough for the longest stack check, that of a huge frame.
@@ -16,7 +16,7 @@ type codeReader struct {
 	slide uint64
 }
 
-func (c *codeReader) read(fn *binary.Func) []byte {
+func (c *codeReader) read(fn *executable.Func) []byte {
 	buf := make([]byte, min(prologueSize, fn.End-fn.Entry))
 	n, err := c.mem.ReadMemory(buf, fn.Entry+c.slide)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // untouched is how many bytes at a function's beginning no breakpoint stands in, where
@@ -58,7 +58,7 @@ func leaves(op x86asm.Op) bool {
 }
 
 // all reads a whole function.
-func (c *codeReader) all(fn *binary.Func) []byte {
+func (c *codeReader) all(fn *executable.Func) []byte {
 	buf := make([]byte, fn.End-fn.Entry)
 	n, err := c.mem.ReadMemory(buf, fn.Entry+c.slide)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 	"tracerag/trace/probe/patch"
 	"tracerag/trace/target"
 )
@@ -84,7 +84,7 @@ var planner = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	id, _ := binary.BuildID(self) // that it has none says as much
+	id, _ := executable.BuildID(self) // that it has none says as much
 	return fmt.Sprintf("%q %d %d", id, info.Size(), info.ModTime().UnixNano()), nil
 })
 
@@ -173,12 +173,12 @@ func (c *plans) close() {
 func (c *plans) name() string { return hex.EncodeToString(c.key[:16]) + ".plan" }
 
 // mostPlan bounds the size of a plan for a program. Hugo's takes a sixth of its code.
-func mostPlan(f *binary.File) int64 {
+func mostPlan(f *executable.File) int64 {
 	return int64(1<<20 + f.Funcs[len(f.Funcs)-1].End - f.TextStart)
 }
 
 // load returns the plan that is kept, nil if there is none that can be used.
-func (c *plans) load(f *binary.File) *patch.Plan {
+func (c *plans) load(f *executable.File) *patch.Plan {
 	if c == nil {
 		return nil
 	}

@@ -4,14 +4,14 @@ import (
 	"encoding/binary"
 	"sync"
 
-	program "tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // code is the program's code, read from its file when it is first asked for.
-type code func() *program.Code // nil: the file is not there any more, or another
+type code func() *executable.Code // nil: the file is not there any more, or another
 
-func newCode(f *program.File) code {
-	return sync.OnceValue(func() *program.Code {
+func newCode(f *executable.File) code {
+	return sync.OnceValue(func() *executable.Code {
 		c, err := f.Code()
 		if err != nil {
 			return nil

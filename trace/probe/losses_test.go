@@ -6,22 +6,22 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/trace"
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 	"tracerag/trace/probe/patch"
 )
 
 // TestMissed: inlined calls that have no hook are lost where the function that
 // they are in ran, or has no hook itself so that nobody knows.
 func TestMissed(t *testing.T) {
-	bin, err := binary.Open(fixtures.Build(t, "inlining"))
+	bin, err := executable.Open(fixtures.Build(t, "inlining"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	fn := func(name string) int {
-		return slices.IndexFunc(bin.Funcs, func(f binary.Func) bool { return f.Name == name })
+		return slices.IndexFunc(bin.Funcs, func(f executable.Func) bool { return f.Name == name })
 	}
 	call := func(fn int, name string) int {
-		i := slices.IndexFunc(bin.Inlined(&bin.Funcs[fn]), func(c binary.InlinedCall) bool { return c.Name == name })
+		i := slices.IndexFunc(bin.Inlined(&bin.Funcs[fn]), func(c executable.InlinedCall) bool { return c.Name == name })
 		if i < 0 {
 			t.Fatalf("%s is not inlined into %s", name, bin.Funcs[fn].Name)
 		}
@@ -38,7 +38,7 @@ func TestMissed(t *testing.T) {
 			{Func: keep, Call: call(keep, "main.isOdd")},
 		},
 	}
-	c := &converter{bin: bin, plan: plan, inlined: map[int][]binary.InlinedCall{}, places: []place{{}, {known: true, fn: loop}, {fn: nested}}}
+	c := &converter{bin: bin, plan: plan, inlined: map[int][]executable.InlinedCall{}, places: []place{{}, {known: true, fn: loop}, {fn: nested}}}
 	var got []trace.Loss
 	for _, l := range c.missed() {
 		if l.Kind != trace.LossNotHooked || l.Detail == "" {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tracerag/trace"
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 	"tracerag/trace/probe/inject"
 	"tracerag/trace/probe/machine"
 	"tracerag/trace/probe/patch"
@@ -84,7 +84,7 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 	// The code is read once, for the plan and for what is asked of it later.
 	code, err := f.Code()
 	if err == nil {
-		p.code = func() *binary.Code { return code }
+		p.code = func() *executable.Code { return code }
 		p.plan, err = patch.Make(f, code, records, patch.Options{Inlined: !o.NoInlined, Lines: !o.NoLines})
 	}
 	if e := <-checked; e != nil {

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	program "tracerag/trace/binary"
+	"tracerag/trace/executable"
 	"tracerag/trace/probe/machine"
 )
 
@@ -36,7 +36,7 @@ var raceState = map[int]uint32{25: 432, 26: 448}
 
 // runtimeLayout returns the layout of the target's runtime, or why it is not
 // known.
-func runtimeLayout(f *program.File) (machine.Runtime, error) {
+func runtimeLayout(f *executable.File) (machine.Runtime, error) {
 	minor, ok := release(f.GoVersion)
 	if !ok {
 		return machine.Runtime{}, &Unsuitable{Why: "the binary does not say which Go release built it"}
@@ -70,7 +70,7 @@ func release(version string) (minor int, ok bool) {
 
 // checkLayout compares a layout with the program's DWARF, where it has one: a
 // toolchain of somebody's own may have changed the runtime's structs.
-func checkLayout(path string, f *program.File, l machine.Runtime) error {
+func checkLayout(path string, f *executable.File, l machine.Runtime) error {
 	if f.Stripped {
 		return nil
 	}
@@ -103,7 +103,7 @@ func checkLayout(path string, f *program.File, l machine.Runtime) error {
 // does without the rest, most of which would have to be decompressed, and without what
 // stands before the structs in their unit: to read all of that takes longer than to plan
 // a small program.
-func checkUnits(e *elf.File, f *program.File, want map[string]map[string]uint32) (found bool, err error) {
+func checkUnits(e *elf.File, f *executable.File, want map[string]map[string]uint32) (found bool, err error) {
 	info, abbrev := e.Section(".debug_info"), e.Section(".debug_abbrev")
 	if info == nil || abbrev == nil {
 		return false, nil // they have other names
@@ -190,7 +190,7 @@ func findStruct(d *dwarf.Data, unit []byte, name string) *dwarf.Reader {
 }
 
 // compareFields compares the offsets of a struct's fields, which r reads.
-func compareFields(r *dwarf.Reader, f *program.File, name string, fields map[string]uint32) error {
+func compareFields(r *dwarf.Reader, f *executable.File, name string, fields map[string]uint32) error {
 	for {
 		m, err := r.Next()
 		if err != nil || m == nil || m.Tag == 0 {
@@ -209,7 +209,7 @@ func compareFields(r *dwarf.Reader, f *program.File, name string, fields map[str
 
 // compareLayout compares the offsets of fields, by struct, with those in the debug
 // information, and removes the structs that it has found.
-func compareLayout(d *dwarf.Data, f *program.File, want map[string]map[string]uint32) error {
+func compareLayout(d *dwarf.Data, f *executable.File, want map[string]map[string]uint32) error {
 	for r := d.Reader(); len(want) > 0; {
 		e, err := r.Next()
 		if err != nil || e == nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tracerag/fixtures"
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 	"tracerag/trace/probe/machine"
 )
 
@@ -24,7 +24,7 @@ func TestRelease(t *testing.T) {
 // A release whose runtime nobody has looked at is left to another recorder, and so
 // is a race detector that uses the word that we need.
 func TestUnknownRuntimes(t *testing.T) {
-	for _, f := range []binary.File{
+	for _, f := range []executable.File{
 		{GoVersion: "go1.20.14"}, {GoVersion: "go1.99"}, {GoVersion: ""}, {GoVersion: "go1.24.3", Race: true},
 	} {
 		var unsuitable *Unsuitable
@@ -33,7 +33,7 @@ func TestUnknownRuntimes(t *testing.T) {
 		}
 	}
 	for _, v := range []string{"go1.21.0", "go1.22.5", "go1.23.1", "go1.24.0", "go1.25.5", "go1.26.8"} {
-		if l, err := runtimeLayout(&binary.File{GoVersion: v}); err != nil || l.GoID == 0 || l.State == 0 {
+		if l, err := runtimeLayout(&executable.File{GoVersion: v}); err != nil || l.GoID == 0 || l.State == 0 {
 			t.Errorf("%s: %+v %v", v, l, err)
 		}
 	}
@@ -42,7 +42,7 @@ func TestUnknownRuntimes(t *testing.T) {
 // Where there is DWARF it has the last word.
 func TestLayoutIsCheckedAgainstDWARF(t *testing.T) {
 	path := fixtures.Build(t, "closures")
-	f, err := binary.Open(path)
+	f, err := executable.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tracerag/fixtures"
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 	"tracerag/trace/probe/inject"
 	"tracerag/trace/recordtest"
 	"tracerag/trace/target"
@@ -68,17 +68,21 @@ func TestRefused(t *testing.T) {
 	path := fixtures.Build(t, "twice")
 	for _, tt := range []struct {
 		name  string
-		alter func(f *binary.File)
+		alter func(f *executable.File)
 		says  string
 	}{
-		{"another system", func(f *binary.File) { f.GOOS = "windows" }, "a program for windows/amd64"},
-		{"another machine", func(f *binary.File) { f.GOARCH = "arm64" }, "a program for linux/arm64"},
-		{"an old race detector", func(f *binary.File) { f.GoVersion, f.Race = "go1.24.3", true }, "race detector of Go 1.24"},
-		{"a release to come", func(f *binary.File) { f.GoVersion = "go1.99" }, "Go 1.99's runtime is not known"},
-		{"no release", func(f *binary.File) { f.GoVersion = "" }, "does not say which Go release"},
-		{"the memory sanitizer", func(f *binary.File) { f.Settings = append(f.Settings, binary.Setting{Key: "-msan", Value: "true"}) }, "-msan"},
-		{"the address sanitizer", func(f *binary.File) { f.Settings = append(f.Settings, binary.Setting{Key: "-asan", Value: "true"}) }, "-asan"},
-		{"a runtime of somebody's own", func(f *binary.File) { f.GoVersion = "go1.23.1" }, "its runtime is not that of go1.23.1"},
+		{"another system", func(f *executable.File) { f.GOOS = "windows" }, "a program for windows/amd64"},
+		{"another machine", func(f *executable.File) { f.GOARCH = "arm64" }, "a program for linux/arm64"},
+		{"an old race detector", func(f *executable.File) { f.GoVersion, f.Race = "go1.24.3", true }, "race detector of Go 1.24"},
+		{"a release to come", func(f *executable.File) { f.GoVersion = "go1.99" }, "Go 1.99's runtime is not known"},
+		{"no release", func(f *executable.File) { f.GoVersion = "" }, "does not say which Go release"},
+		{"the memory sanitizer", func(f *executable.File) {
+			f.Settings = append(f.Settings, executable.Setting{Key: "-msan", Value: "true"})
+		}, "-msan"},
+		{"the address sanitizer", func(f *executable.File) {
+			f.Settings = append(f.Settings, executable.Setting{Key: "-asan", Value: "true"})
+		}, "-asan"},
+		{"a runtime of somebody's own", func(f *executable.File) { f.GoVersion = "go1.23.1" }, "its runtime is not that of go1.23.1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tgt, err := target.Find([]string{path}, t.TempDir(), nil, nil)
@@ -153,7 +157,7 @@ func TestLocked(t *testing.T) {
 // TestLittleAddressSpace has the recorder and the program run with an address
 // space of 4 GB, less than the recorder takes by itself.
 func TestLittleAddressSpace(t *testing.T) {
-	if self, err := binary.Open(os.Args[0]); err != nil || self.Race {
+	if self, err := executable.Open(os.Args[0]); err != nil || self.Race {
 		t.Skip("the race detector takes far more, in this recorder")
 	}
 	job := recordtest.Job{Args: []string{path(t, ownHazards), "goroutines"}}

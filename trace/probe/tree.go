@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tracerag/trace"
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 	"tracerag/trace/probe/machine"
 	"tracerag/trace/probe/patch"
 	"tracerag/trace/target"
@@ -16,7 +16,7 @@ import (
 // source-level ones.
 type converter struct {
 	t    *target.Target
-	bin  *binary.File
+	bin  *executable.File
 	plan *patch.Plan
 	code code
 	tr   *trace.Trace
@@ -26,7 +26,7 @@ type converter struct {
 	places  []place // by number of the node
 	ids     map[string]trace.FuncID
 	frames  map[uint64][]frame // by call site
-	inlined map[int][]binary.InlinedCall
+	inlined map[int][]executable.InlinedCall
 	folded  map[uint32][]int // calls of functions that were on the path already, by the node that has theirs
 
 	approximate map[trace.NodeID]bool
@@ -70,7 +70,7 @@ const (
 func convert(t *target.Target, plan *patch.Plan, text code, tree *machine.Tree, attached bool, tr *trace.Trace) {
 	c := &converter{
 		t: t, bin: t.Binary, plan: plan, code: text, tr: tr, b: trace.NewBuilder(tr), nodes: tree.Nodes, places: make([]place, len(tree.Nodes)),
-		attached: attached, ids: map[string]trace.FuncID{}, frames: map[uint64][]frame{}, inlined: map[int][]binary.InlinedCall{},
+		attached: attached, ids: map[string]trace.FuncID{}, frames: map[uint64][]frame{}, inlined: map[int][]executable.InlinedCall{},
 		approximate: map[trace.NodeID]bool{}, goroutines: map[trace.NodeID]uint32{}, creators: map[uint32][]trace.NodeID{},
 	}
 	c.b.Grow(len(c.nodes))
@@ -363,7 +363,7 @@ func (c *converter) id(name, pkg, file string, line int) trace.FuncID {
 }
 
 // at returns the function that a call site is in.
-func (c *converter) at(site uint32) *binary.Func {
+func (c *converter) at(site uint32) *executable.Func {
 	if site == 0 {
 		return nil
 	}
@@ -489,7 +489,7 @@ func (c *converter) missed() []trace.Loss {
 }
 
 // inlinedCalls returns the calls that were inlined into a function.
-func (c *converter) inlinedCalls(fn int) []binary.InlinedCall {
+func (c *converter) inlinedCalls(fn int) []executable.InlinedCall {
 	all, ok := c.inlined[fn]
 	if !ok {
 		all = c.bin.Inlined(&c.bin.Funcs[fn])

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	program "tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // OwnCode is what a program can do with its own machine code, and with all of its memory,
@@ -85,7 +85,7 @@ func (t *Target) OwnCode() (OwnCode, error) {
 	return *t.ownCode, nil
 }
 
-func ownCode(f *program.File) (OwnCode, error) {
+func ownCode(f *executable.File) (OwnCode, error) {
 	var own OwnCode
 	// A module's functions are next to each other: few are looked at.
 	last := ""
@@ -135,8 +135,8 @@ func ownCode(f *program.File) (OwnCode, error) {
 
 // ownScan looks through the code that is not of the standard library.
 type ownScan struct {
-	f       *program.File
-	code    *program.Code
+	f       *executable.File
+	code    *executable.Code
 	targets map[uint64]uint8 // by entry: functions that make system calls
 
 	protects []protector
@@ -179,7 +179,7 @@ const (
 	limitsEnd  = 16
 )
 
-func systemCall(fn *program.Func) uint8 {
+func systemCall(fn *executable.Func) uint8 {
 	if fn.Package != "syscall" && fn.Package != unixPackage && !strings.Contains(fn.Package, "runtime/") {
 		return 0
 	}
@@ -222,7 +222,7 @@ func (s *ownScan) scan() {
 
 // calls looks at the direct calls of functions that make system calls. Bytes that look
 // like a call, and have such a function's entry for their target, are one.
-func (s *ownScan) calls(fn *program.Func, b []byte) {
+func (s *ownScan) calls(fn *executable.Func, b []byte) {
 	for _, op := range []byte{0xe8, 0xe9} {
 		for at := 0; ; at++ {
 			next := bytes.IndexByte(b[at:], op)
@@ -327,7 +327,7 @@ func constant(code []byte, n int32) bool {
 }
 
 // assembly looks for system calls that a function makes by itself.
-func (s *ownScan) assembly(fn *program.Func, b []byte) {
+func (s *ownScan) assembly(fn *executable.Func, b []byte) {
 	if !bytes.Contains(b, []byte{0x0f, 0x05}) { // syscall
 		return
 	}
@@ -340,7 +340,7 @@ func (s *ownScan) assembly(fn *program.Func, b []byte) {
 
 // textAddress looks for the addresses at which the program's text begins or ends: who
 // has these is about to read it, to see if it is as it was linked.
-func (s *ownScan) textAddress(fn *program.Func, b []byte) {
+func (s *ownScan) textAddress(fn *executable.Func, b []byte) {
 	for at := 0; s.reads == ""; at++ {
 		next := bytes.IndexByte(b[at:], 0x8d) // lea r64, [rip+n]
 		if next < 0 || at+next+6 > len(b) {

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // selection decides which packages are recorded. Patterns are those of the go
@@ -20,14 +20,14 @@ import (
 // working directory ("./internal/..."), "std", "all", and "main" for the
 // program's own main package.
 type selection struct {
-	bin              *binary.File
+	bin              *executable.File
 	include, exclude []matcher
 	seen             map[string]bool
 }
 
 type matcher func(pkg string) bool
 
-func newSelection(bin *binary.File, dir string, include, exclude []string) (*selection, error) {
+func newSelection(bin *executable.File, dir string, include, exclude []string) (*selection, error) {
 	s := &selection{bin: bin, seen: map[string]bool{}}
 	for _, list := range []struct {
 		patterns []string

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tracerag/trace"
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // Target is a program with its arguments, not yet started.
@@ -21,7 +21,7 @@ type Target struct {
 	Path    string   // of the executable
 	Args    []string // argv as the user typed it
 	Dir     string   // working directory
-	Binary  *binary.File
+	Binary  *executable.File
 	ModTime time.Time // of the executable
 
 	Include, Exclude []string // package patterns as given
@@ -66,7 +66,7 @@ func find(path, dir string, include, exclude []string) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	bin, err := binary.Open(path)
+	bin, err := executable.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (t *Target) Files() (files [3]*os.File, release func(), err error) {
 }
 
 // isProgram tells what is linked to be loaded by a program from what is one.
-func isProgram(f *binary.File) error {
+func isProgram(f *executable.File) error {
 	for _, s := range f.Settings {
 		if s.Key != "-buildmode" {
 			continue
@@ -201,7 +201,7 @@ func (t *Target) NewTrace(recorder string) *trace.Trace {
 	return tr
 }
 
-func module(m binary.Module) trace.Module {
+func module(m executable.Module) trace.Module {
 	out := trace.Module{Path: m.Path, Version: m.Version, Sum: m.Sum}
 	if m.Replace != nil {
 		r := module(*m.Replace)

@@ -4,15 +4,15 @@ import (
 	"strings"
 	"testing"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // A library has all that a Go program has, but cannot be started.
 func TestLibrariesAreNoPrograms(t *testing.T) {
 	for mode, program := range map[string]bool{"": true, "exe": true, "pie": true, "plugin": false, "c-shared": false, "shared": false, "c-archive": false} {
-		f := &binary.File{Settings: []binary.Setting{{Key: "-compiler", Value: "gc"}}}
+		f := &executable.File{Settings: []executable.Setting{{Key: "-compiler", Value: "gc"}}}
 		if mode != "" {
-			f.Settings = append(f.Settings, binary.Setting{Key: "-buildmode", Value: mode})
+			f.Settings = append(f.Settings, executable.Setting{Key: "-buildmode", Value: mode})
 		}
 		err := isProgram(f)
 		if program != (err == nil) {

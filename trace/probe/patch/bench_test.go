@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // BenchmarkMake plans the program that PATCH_BENCH names, or the go command, which
@@ -20,14 +20,14 @@ func BenchmarkMake(b *testing.B) {
 			b.Skip(err)
 		}
 	}
-	f, err := binary.Open(path)
+	f, err := executable.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}
 	var p *Plan
 	b.ReportAllocs()
 	for b.Loop() {
-		if f, err = binary.Open(path); err != nil { // it caches what Make asks for
+		if f, err = executable.Open(path); err != nil { // it caches what Make asks for
 			b.Fatal(err)
 		}
 		code, err := f.Code()

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"tracerag/fixtures"
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // open returns a fixture for linux/amd64 and its code.
-func open(t testing.TB, name string, flags ...string) (*binary.File, *binary.Code) {
+func open(t testing.TB, name string, flags ...string) (*executable.File, *executable.Code) {
 	t.Helper()
 	t.Setenv("GOOS", "linux")
 	t.Setenv("GOARCH", "amd64")
-	f, err := binary.Open(fixtures.Build(t, name, flags...))
+	f, err := executable.Open(fixtures.Build(t, name, flags...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestDecodeObjdump(t *testing.T) {
 		t.Skip(err)
 	}
 	n, vectors := 0, 0
-	var fn *binary.Func
+	var fn *executable.Func
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		// "  401000:\t49 3b 66 10          \tcmp    0x10(%r14),%rsp"
 		addr, rest, ok := strings.Cut(strings.TrimSpace(lines.Text()), ":\t")

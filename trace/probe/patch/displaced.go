@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"iter"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // Displaced returns all code of the program that the plan moves, copies or replaces:
@@ -78,7 +78,7 @@ const (
 // Fits reports what is wrong with a plan that was read from a file, for the program
 // it is to be used with: places that are not in the functions that it names. Whether
 // the code there is the plan's, only the process can tell: see Displaced.
-func (p *Plan) Fits(f *binary.File) error {
+func (p *Plan) Fits(f *executable.File) error {
 	c := fitter{f: f}
 	for i := range p.Hooks {
 		c.hook(&p.Hooks[i])
@@ -111,7 +111,7 @@ func (p *Plan) Fits(f *binary.File) error {
 }
 
 type fitter struct {
-	f   *binary.File
+	f   *executable.File
 	err error
 }
 
@@ -121,12 +121,12 @@ func (c *fitter) fail(what string, at uint64) {
 	}
 }
 
-func (c *fitter) function(i int) *binary.Func {
+func (c *fitter) function(i int) *executable.Func {
 	if i < 0 || i >= len(c.f.Funcs) {
 		if c.err == nil {
 			c.err = fmt.Errorf("%w: function %d of %d", errDamaged, i, len(c.f.Funcs))
 		}
-		return &binary.Func{}
+		return &executable.Func{}
 	}
 	return &c.f.Funcs[i]
 }

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"testing"
 
-	program "tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // What a plan displaces is the program's code, and all of it: whatever a patch
@@ -45,7 +45,7 @@ func TestDisplaced(t *testing.T) {
 	t.Logf("%d bytes for %d patches", len(known), len(patches))
 }
 
-func makePlan(t *testing.T, f *program.File, c *program.Code) *Plan {
+func makePlan(t *testing.T, f *executable.File, c *executable.Code) *Plan {
 	t.Helper()
 	p, err := Make(f, c, func(pkg string) bool { return !f.Std(pkg) }, Options{Inlined: true, Lines: true})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // Hand-assembled functions are written as one instruction a line: its bytes in
@@ -40,7 +40,7 @@ func padded(code []byte) []byte {
 }
 
 // planned plans one function. Inlined calls are of package "p".
-func planned(code []byte, calls []binary.InlinedCall, pcs []uint64, data stretches) (body *body, r result) {
+func planned(code []byte, calls []executable.InlinedCall, pcs []uint64, data stretches) (body *body, r result) {
 	var w worker
 	m := &maker{
 		panics:  map[uint64]bool{testPanic: true},

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // FuzzPlan plans hooks for any code. Whatever is planned, the patched function
@@ -70,13 +70,13 @@ func FuzzPlan(f *testing.F) {
 		}
 		// The bytes of shape are distances: inlined bodies from there to there,
 		// and table entries.
-		var calls []binary.InlinedCall
+		var calls []executable.InlinedCall
 		var pcs []uint64
 		table := stretch{addr: testEntry + 0x1000}
 		for i := 0; i+2 < len(shape) && len(calls) < 8; i += 3 {
 			from := uint64(shape[i])
 			to := from + 1 + uint64(shape[i+1])
-			c := binary.InlinedCall{Name: "p.f", Package: "p", Parent: -1, Ranges: [][2]uint64{{testEntry + from, testEntry + to}}}
+			c := executable.InlinedCall{Name: "p.f", Package: "p", Parent: -1, Ranges: [][2]uint64{{testEntry + from, testEntry + to}}}
 			if n := len(calls); n > 0 && calls[n-1].Ranges[0][1] >= testEntry+to && calls[n-1].Ranges[0][0] <= testEntry+from {
 				c.Parent = n - 1
 			}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // Inlined calls have no entry. What is known of one is which instructions are of
@@ -25,7 +25,7 @@ const (
 // An inliner finds hooks for the inlined calls of one function after the other.
 type inliner struct {
 	g      graph
-	calls  []binary.InlinedCall
+	calls  []executable.InlinedCall
 	call   []int32 // the innermost one, by instruction; -1: none
 	valid  []bool  // by instruction: RBP points to the frame before it
 	used   []bool  // by instruction: a hook displaces it
@@ -37,8 +37,8 @@ type inliner struct {
 }
 
 // blockHooks adds the hooks of the inlined calls in function i, whose body and
-// entry hook these are. Pcs stand for the calls (see binary.File.CallPCs).
-func (w *worker) blockHooks(m *maker, i int, calls []binary.InlinedCall, pcs []uint64, r *result) {
+// entry hook these are. Pcs stand for the calls (see executable.File.CallPCs).
+func (w *worker) blockHooks(m *maker, i int, calls []executable.InlinedCall, pcs []uint64, r *result) {
 	miss := func(v int, why string) { r.missed = append(r.missed, Missed{i, v, why}) }
 	if r.entry.Kind == 0 || w.body.lost {
 		why := whyComputes
@@ -103,7 +103,7 @@ func (l *inliner) offset(i int) uint32 {
 }
 
 // begin prepares for the calls of a function.
-func (l *inliner) begin(b *body, entry *Hook, calls []binary.InlinedCall, noReturn func(uint64) bool) {
+func (l *inliner) begin(b *body, entry *Hook, calls []executable.InlinedCall, noReturn func(uint64) bool) {
 	first := b.index(int64(entry.At - b.entry))
 	check := -1
 	if entry.Kind == Check {
@@ -253,7 +253,7 @@ func (l *inliner) start(v int32, pc uint64) (d int32, exact bool, why string) {
 
 // body finds the region of a call, the nodes with instructions of it that have
 // none of the given properties, and the nearest node that dominates them.
-func (l *inliner) body(c *binary.InlinedCall, without props) (top int32) {
+func (l *inliner) body(c *executable.InlinedCall, without props) (top int32) {
 	g := &l.g
 	l.region, l.weight, l.cold = l.region[:0], l.weight[:0], false
 	top = -1

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // TestBlockHooks: the lines of an inlined body are marked with "@" and the number
@@ -181,9 +181,9 @@ func begins(h Hook) string {
 }
 
 // marked returns the inlined calls that the lines of a function are marked with.
-func marked(t *testing.T, text string) []binary.InlinedCall {
+func marked(t *testing.T, text string) []executable.InlinedCall {
 	t.Helper()
-	var calls []binary.InlinedCall
+	var calls []executable.InlinedCall
 	pc := uint64(testEntry)
 	for line := range strings.Lines(text) {
 		next := pc + uint64(len(assemble(t, line)))
@@ -192,7 +192,7 @@ func marked(t *testing.T, text string) []binary.InlinedCall {
 				continue
 			}
 			for len(calls) <= i {
-				calls = append(calls, binary.InlinedCall{Name: fmt.Sprintf("p.f%d", len(calls)), Package: "p", Parent: len(calls) - 1})
+				calls = append(calls, executable.InlinedCall{Name: fmt.Sprintf("p.f%d", len(calls)), Package: "p", Parent: len(calls) - 1})
 			}
 			rs := calls[i].Ranges
 			if n := len(rs); n > 0 && rs[n-1][1] == pc {

@@ -3,7 +3,7 @@ package patch
 import (
 	"iter"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // From blocks to lines. The line of an instruction is what the compiler says it is
@@ -104,7 +104,7 @@ func (g *graph) weights(k int32) iter.Seq2[int, weight] {
 }
 
 // lines returns the line of each instruction, 0 where it is not known.
-func (b *body) lines(spans []binary.LineSpan) []int {
+func (b *body) lines(spans []executable.LineSpan) []int {
 	at := make([]int, len(b.ins))
 	for i := range at {
 		pc := b.entry + uint64(b.ins[i].off)
@@ -156,7 +156,7 @@ type lineReader struct {
 	lines map[int]*evidence
 }
 
-func (g *graph) lines(spans []binary.LineSpan, fates []Fate) map[int]Fate {
+func (g *graph) lines(spans []executable.LineSpan, fates []Fate) map[int]Fate {
 	r := &lineReader{g: g, fates: fates, at: g.b.lines(spans), acts: make([]int, len(g.nodes)), top: make([]int32, len(g.nodes)), lines: map[int]*evidence{}}
 	for _, k := range g.order { // dominators first
 		r.top[k] = k

@@ -9,20 +9,20 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // Make plans the hooks for the functions of the packages that record chooses,
 // which it asks one at a time. The result depends on its arguments only; code is
 // what f.Code returns.
-func Make(f *binary.File, code *binary.Code, record func(pkg string) bool, o Options) (*Plan, error) {
+func Make(f *executable.File, code *executable.Code, record func(pkg string) bool, o Options) (*Plan, error) {
 	if f.GOARCH != "amd64" {
 		return nil, fmt.Errorf("%s: is a program for %s: only those for amd64 can be changed in memory", f.Path, f.GOARCH)
 	}
 	return newMaker(f, code, record, o).plan(), nil
 }
 
-func newMaker(f *binary.File, code *binary.Code, record func(pkg string) bool, o Options) *maker {
+func newMaker(f *executable.File, code *executable.Code, record func(pkg string) bool, o Options) *maker {
 	m := &maker{f: f, code: code, o: o, newproc: newproc(f), panics: map[uint64]bool{}, morestack: map[uint64]bool{}, record: record, records: map[string]bool{}}
 	for i := range f.Funcs {
 		name, entry := f.Funcs[i].Name, f.Funcs[i].Entry
@@ -38,8 +38,8 @@ func newMaker(f *binary.File, code *binary.Code, record func(pkg string) bool, o
 
 // A maker makes one plan.
 type maker struct {
-	f       *binary.File
-	code    *binary.Code
+	f       *executable.File
+	code    *executable.Code
 	o       Options
 	newproc uint64
 	panics  map[uint64]bool // entries of functions that never return
@@ -208,7 +208,7 @@ func (m *maker) function(w *worker, i int) (r result) {
 	if m.o.Inlined && refuse(fn) == "" {
 		calls := m.f.Inlined(fn)
 		m.notLong(calls)
-		if slices.ContainsFunc(calls, func(c binary.InlinedCall) bool { return m.recorded(c.Package) }) {
+		if slices.ContainsFunc(calls, func(c executable.InlinedCall) bool { return m.recorded(c.Package) }) {
 			w.blockHooks(m, i, calls, m.f.CallPCs(fn), &r)
 		}
 	}
@@ -217,7 +217,7 @@ func (m *maker) function(w *worker, i int) (r result) {
 }
 
 // takeApart disassembles a function, or returns why nothing in it may be changed.
-func (m *maker) takeApart(b *body, fn *binary.Func) (why string) {
+func (m *maker) takeApart(b *body, fn *executable.Func) (why string) {
 	if why := refuse(fn); why != "" {
 		return why
 	}

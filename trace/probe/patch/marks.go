@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // What ran inside a long function is told by marks: bytes in memory, one for a
@@ -27,7 +27,7 @@ const LongFunction = 150
 
 // Mark is one place in the code where a byte is set.
 type Mark struct {
-	Func  int    // index in binary.File.Funcs of the function that has the code
+	Func  int    // index in executable.File.Funcs of the function that has the code
 	Block uint64 // link-time address of the block that has run when the byte is set
 	// Behind is set if something in the block runs before the mark that may fault:
 	// the block has run in vain then.
@@ -78,7 +78,7 @@ func (m *maker) findLong(fns []int) {
 	m.parallel(len(others), func(_ *worker, i int) { m.notLong(m.f.Inlined(&m.f.Funcs[others[i]])) })
 }
 
-func (m *maker) long(fn *binary.Func) bool {
+func (m *maker) long(fn *executable.Func) bool {
 	// Of the functions in five programs none was that long with less code.
 	if fn.End-fn.Entry < 2*LongFunction || fn.StartLine == 0 || fn.Asm || fn.Wrapper {
 		return false
@@ -93,7 +93,7 @@ func (m *maker) long(fn *binary.Func) bool {
 
 // notLong takes note of inlined calls: what runs in a copy of a function's body is
 // not seen.
-func (m *maker) notLong(calls []binary.InlinedCall) {
+func (m *maker) notLong(calls []executable.InlinedCall) {
 	if len(m.longs) == 0 {
 		return
 	}
@@ -139,7 +139,7 @@ func (m *maker) marks(hooks []Hook) []Mark {
 
 // faultMark is the mark at the entry of runtime.sigpanic.
 func (m *maker) faultMark() (Mark, bool) {
-	i := slices.IndexFunc(m.f.Funcs, func(fn binary.Func) bool { return fn.Name == "runtime.sigpanic" })
+	i := slices.IndexFunc(m.f.Funcs, func(fn executable.Func) bool { return fn.Name == "runtime.sigpanic" })
 	if i < 0 {
 		return Mark{}, false
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // TestMutated changes bytes of real functions at random, and plans hooks for what
@@ -81,7 +81,7 @@ func TestMutated(t *testing.T) {
 }
 
 // programData is a program's data as an image.
-type programData struct{ c *binary.Code }
+type programData struct{ c *executable.Code }
 
 func (d programData) at(addr uint64) []byte {
 	for n := uint64(8192); n >= 8; n /= 2 {

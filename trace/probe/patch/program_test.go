@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // judgeProgram emits a plan and compares each function of the program that it
 // changes with the original.
-func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
+func judgeProgram(t testing.TB, f *executable.File, c *executable.Code, p *Plan) {
 	t.Helper()
 	first, last := f.Funcs[0].Entry, f.Funcs[len(f.Funcs)-1].End
 	const slide = 0x10_0000_0000 // as if loaded elsewhere
@@ -64,7 +64,7 @@ func judgeProgram(t testing.TB, f *binary.File, c *binary.Code, p *Plan) {
 		case CallSites:
 			leads[id] = h.callee + slide
 			for _, s := range h.Sites {
-				of(slices.IndexFunc(f.Funcs, func(fn binary.Func) bool { return s >= fn.Entry && s < fn.End }))
+				of(slices.IndexFunc(f.Funcs, func(fn executable.Func) bool { return s >= fn.Entry && s < fn.End }))
 			}
 		case Go:
 			leads[id|Inside] = h.callee + slide

@@ -3,7 +3,7 @@ package patch
 import (
 	"slices"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // Fate is what became of a block, or of a line.
@@ -26,7 +26,7 @@ type Watch struct {
 
 // Watch returns what reads the plan's marks. F and code are the program that the
 // plan was made for.
-func (p *Plan) Watch(f *binary.File, code *binary.Code) *Watch {
+func (p *Plan) Watch(f *executable.File, code *executable.Code) *Watch {
 	w := &Watch{m: newMaker(f, code, func(string) bool { return false }, Options{}), plan: p, entry: map[int]*Hook{}, marks: map[int][2]int{}}
 	for i := 1; i < len(p.Marks); {
 		fn, from := p.Marks[i].Func, i

@@ -3,7 +3,7 @@ package patch
 import (
 	"strings"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // delicate returns why functions of a package are never hooked, "" if they may
@@ -37,7 +37,7 @@ const partOfRuntime = "part of the runtime"
 
 // refuse returns why a function of a recorded package cannot be hooked at all,
 // "" if nothing speaks against it yet.
-func refuse(fn *binary.Func) string {
+func refuse(fn *executable.Func) string {
 	if why := delicate(fn.Package); why != "" {
 		return why
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"tracerag/trace/binary"
+	"tracerag/trace/executable"
 )
 
 // A wanted is a function whose direct calls are to be led through a stub.
@@ -144,8 +144,8 @@ func (b *body) goHooks(fn int, newproc uint64) []Hook {
 
 // newproc is the address of the function that go statements call, 0 if there is
 // none.
-func newproc(f *binary.File) uint64 {
-	i := slices.IndexFunc(f.Funcs, func(fn binary.Func) bool { return fn.Name == "runtime.newproc" })
+func newproc(f *executable.File) uint64 {
+	i := slices.IndexFunc(f.Funcs, func(fn executable.Func) bool { return fn.Name == "runtime.newproc" })
 	if i < 0 {
 		return 0
 	}

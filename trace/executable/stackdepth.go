@@ -1,4 +1,4 @@
-package binary
+package executable
 
 // StackDepth returns how far below the return address the stack pointer stands
 // at pc, in bytes: 0 at a function's entry and in a function without a frame,

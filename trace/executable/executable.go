@@ -1,4 +1,4 @@
-// Package binary reads compiled Go programs: which functions they hold, from
+// Package executable reads compiled Go programs: which functions they hold, from
 // which packages, modules, files and lines, which calls were inlined where,
 // and how they were built.
 //
@@ -38,7 +38,7 @@
 //
 // All addresses are link-time addresses: in a position-independent executable
 // ([File.PIE]) the kernel adds the same offset to all of them.
-package binary
+package executable
 
 import (
 	"debug/buildinfo"
