@@ -22,12 +22,12 @@ var layers = map[string][]string{
 	"trace/breakpoint/values": {"trace", "trace/symbol"},
 	"trace/gocmd":             {},
 
-	"trace/probe/inject":         {},
+	"trace/probe/ptrace":         {},
 	"trace/probe/patch":          {"trace/executable"},
 	"trace/probe/machine":        {},
 	"trace/probe/machine/source": {},
 	"trace/probe/machine/gen":    {"trace/probe/machine/source"},
-	"trace/probe":                {"trace", "trace/executable", "trace/target", "trace/probe/inject", "trace/probe/patch", "trace/probe/machine"},
+	"trace/probe":                {"trace", "trace/executable", "trace/target", "trace/probe/ptrace", "trace/probe/patch", "trace/probe/machine"},
 
 	"trace/recordtest":  {"trace", "trace/target"},
 	"trace/sample":      {"trace", "trace/symbol"},

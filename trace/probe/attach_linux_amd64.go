@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"tracerag/trace"
-	"tracerag/trace/probe/inject"
 	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/target"
 )
 
@@ -29,7 +29,7 @@ func Attach(ctx context.Context, t *target.Target, pid int, o Options) (*Live, e
 		return nil, err
 	}
 	p.code() // now: when the process has ended nothing leads to its file any more
-	proc, err := inject.Attach(pid)
+	proc, err := ptrace.Attach(pid)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (l *Live) undo() error {
 	}
 	// What is mapped may be less than what was going to be.
 	o := l.r.owner
-	o.Memory = inject.Range{Start: l.r.layout.Base, End: l.r.layout.Base + l.r.layout.Size()}
+	o.Memory = ptrace.Range{Start: l.r.layout.Base, End: l.r.layout.Base + l.r.layout.Size()}
 	o.Code, o.Marks = l.r.code, l.r.marks.at
 	return l.r.leave(&o)
 }
@@ -121,10 +121,10 @@ func (l *Live) change(o Options) error {
 
 // insides are the bytes of patches at which the code before and after is not the
 // same instruction: all but the first.
-func insides(patches []patch.Patch) []inject.Range {
-	out := make([]inject.Range, 0, len(patches))
+func insides(patches []patch.Patch) []ptrace.Range {
+	out := make([]ptrace.Range, 0, len(patches))
 	for _, p := range patches {
-		out = append(out, inject.Range{Start: p.Addr + 1, End: p.Addr + uint64(len(p.New))})
+		out = append(out, ptrace.Range{Start: p.Addr + 1, End: p.Addr + uint64(len(p.New))})
 	}
 	return out
 }
@@ -169,7 +169,7 @@ var errTooMuch = errors.New("too much to look for preempted goroutines in")
 
 // part is memory that a process may write.
 type part struct {
-	inject.Range
+	ptrace.Range
 	named bool // a device or a file
 }
 
@@ -179,20 +179,20 @@ func (r *running) parts() ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	maps = slices.DeleteFunc(maps, func(m inject.Mapping) bool {
+	maps = slices.DeleteFunc(maps, func(m ptrace.Mapping) bool {
 		return len(m.Perms) < 2 || m.Perms[:2] != "rw" || strings.HasPrefix(m.Path, memoryName) ||
-			slices.ContainsFunc(r.skip, func(s inject.Range) bool { return s.Start <= m.Start && m.End <= s.End })
+			slices.ContainsFunc(r.skip, func(s ptrace.Range) bool { return s.Start <= m.Start && m.End <= s.End })
 	})
 	var reserved, used uint64
 	for _, m := range maps {
 		reserved += m.End - m.Start
 	}
-	if reserved > inject.MostSearched {
+	if reserved > ptrace.MostSearched {
 		return nil, fmt.Errorf("it has reserved %d GiB of memory, %w", reserved>>30, errTooMuch)
 	}
 	var parts []part
 	for _, m := range maps {
-		for _, within := range r.proc.Resident(inject.Range{Start: m.Start, End: m.End}) {
+		for _, within := range r.proc.Resident(ptrace.Range{Start: m.Start, End: m.End}) {
 			parts = append(parts, part{within, m.Path != ""})
 			used += within.End - within.Start
 		}
@@ -234,7 +234,7 @@ func (r *running) scan(f func(addr, word uint64)) error {
 // trace: its code is again as it was.
 func (l *Live) Detach() (*trace.Trace, error) {
 	pid := l.Pid()
-	proc, err := inject.Attach(pid)
+	proc, err := ptrace.Attach(pid)
 	if err != nil {
 		return nil, fmt.Errorf("process %d goes on, and goes on being counted: %w", pid, err)
 	}

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tracerag/trace"
-	"tracerag/trace/probe/inject"
 	"tracerag/trace/probe/machine"
 	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/target"
 )
 
@@ -21,7 +21,7 @@ import (
 type marks struct {
 	mem  []byte
 	file *os.File
-	at   inject.Range
+	at   ptrace.Range
 }
 
 // marksSize is how much memory n marks take.
@@ -34,7 +34,7 @@ func (r *running) shareMarks(n int, base uint64) error {
 	if err != nil {
 		return err
 	}
-	r.marks = marks{mem, file, inject.Range{Start: base, End: base + size}}
+	r.marks = marks{mem, file, ptrace.Range{Start: base, End: base + size}}
 	return nil
 }
 
@@ -70,13 +70,13 @@ func (r *running) unseal(t *target.Target, p *prepared) error {
 	}
 	slide := entry - p.entry
 	first, last := t.Binary.TextStart+slide, t.Binary.Funcs[len(t.Binary.Funcs)-1].End+slide
-	i := slices.IndexFunc(maps, func(m inject.Mapping) bool { return m.Start <= first && last <= m.End })
+	i := slices.IndexFunc(maps, func(m ptrace.Mapping) bool { return m.Start <= first && last <= m.End })
 	if i < 0 || maps[i].Perms != "r-xp" {
 		return nil
 	}
 	_, err = r.proc.Syscall(unix.SYS_MPROTECT, uintptr(maps[i].Start), uintptr(maps[i].End-maps[i].Start), unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC)
 	r.writable = err == nil
-	if errors.Is(err, inject.ErrEnded) {
+	if errors.Is(err, ptrace.ErrEnded) {
 		if exit, e := r.proc.Wait(context.Background()); e == nil && exit.Signal == "SIGSYS" {
 			return err
 		}

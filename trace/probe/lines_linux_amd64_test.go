@@ -12,9 +12,9 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/trace"
-	"tracerag/trace/probe/inject"
 	"tracerag/trace/probe/machine"
 	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/recordtest"
 	"tracerag/trace/target"
 )
@@ -252,7 +252,7 @@ func TestNoRoomForMarks(t *testing.T) {
 	const code = 1 << 16
 	for _, marks := range []int{0, 5000, 1 << 31} {
 		l := &Live{t: tgt, tr: tgt.NewTrace("probe"), r: &running{text: tgt.Binary.TextStart}, p: &prepared{plan: &patch.Plan{}}}
-		l.r.proc, err = inject.Start(tgt.Path, tgt.Args, inject.Attr{})
+		l.r.proc, err = ptrace.Start(tgt.Path, tgt.Args, ptrace.Attr{})
 		if err != nil {
 			t.Fatal(err)
 		}

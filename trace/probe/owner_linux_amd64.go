@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tracerag/trace/probe/inject"
 	"tracerag/trace/probe/machine"
+	"tracerag/trace/probe/ptrace"
 )
 
 // An owner is what a target's memory says of the tracerag that records it: who that is,
@@ -28,7 +28,7 @@ type owner struct {
 	Started   uint64 // when that began, since numbers are used again: field 22 of /proc/PID/stat
 	Namespace uint64 // in which it has this number: the inode of /proc/PID/ns/pid
 
-	Memory, Code, Marks inject.Range // what is mapped; of Code all that may be
+	Memory, Code, Marks ptrace.Range // what is mapped; of Code all that may be
 	States              machine.States
 	Writable            uint64 // 1: the program's code was made writable
 }
@@ -106,7 +106,7 @@ func (r *running) note(o owner) {
 }
 
 // readOwner reads what the memory mapped at base says.
-func readOwner(p *inject.Process, base uint64) (o owner, err error) {
+func readOwner(p *ptrace.Process, base uint64) (o owner, err error) {
 	b := make([]byte, binary.Size(&o))
 	if n, err := p.ReadAt(b, int64(base+machine.OwnerOff)); n < len(b) {
 		return o, err

@@ -15,9 +15,9 @@ import (
 
 	"tracerag/trace"
 	"tracerag/trace/executable"
-	"tracerag/trace/probe/inject"
 	"tracerag/trace/probe/machine"
 	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/target"
 )
 
@@ -126,13 +126,13 @@ func suits(t *target.Target) error {
 
 // running is a target whose calls are recorded.
 type running struct {
-	proc   *inject.Process
+	proc   *ptrace.Process
 	layout machine.Layout
 	text   uint64 // run-time address of the program's text
 	mem    []byte
 	file   *os.File
-	code   inject.Range   // the recorder and the stubs
-	skip   []inject.Range // what is ours of the memory that the target may write
+	code   ptrace.Range   // the recorder and the stubs
+	skip   []ptrace.Range // what is ours of the memory that the target may write
 	marks  marks
 	owner  owner  // what the shared memory says of us
 	watch  func() // ends guard
@@ -168,8 +168,8 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 		return nil, err
 	}
 	defer release()
-	proc, err := inject.Start(t.Path, t.Args, inject.Attr{Dir: t.Dir, Files: files})
-	if errors.Is(err, inject.ErrPtrace) || errors.Is(err, inject.ErrPrivileged) || errors.Is(err, fs.ErrPermission) {
+	proc, err := ptrace.Start(t.Path, t.Args, ptrace.Attr{Dir: t.Dir, Files: files})
+	if errors.Is(err, ptrace.ErrPtrace) || errors.Is(err, ptrace.ErrPrivileged) || errors.Is(err, fs.ErrPermission) {
 		return nil, err // as with any recorder
 	}
 	if err != nil {
@@ -280,7 +280,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 	if r.owner, err = ourselves(); err != nil {
 		return nil, err
 	}
-	r.owner.Memory = inject.Range{Start: r.layout.Base, End: r.layout.Base + r.layout.Size()}
+	r.owner.Memory = ptrace.Range{Start: r.layout.Base, End: r.layout.Base + r.layout.Size()}
 	r.owner.States = r.layout.States(p.runtime)
 	if r.writable {
 		r.owner.Writable = 1
@@ -322,7 +322,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 	if err := r.proc.MapCode(base, size); err != nil {
 		return nil, err
 	}
-	r.code = inject.Range{Start: base, End: base + size}
+	r.code = ptrace.Range{Start: base, End: base + size}
 	b := make([]byte, stubsAt, size)
 	copy(b, code.Bytes)
 	if _, err := r.proc.WriteAt(append(b, stubs...), int64(base)); err != nil {
@@ -335,8 +335,8 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 // them; without that there are no marks. What is mapped is noted first.
 func (r *running) reserve(code uint64, marks int) (base uint64, err error) {
 	note := func(marks uint64) {
-		r.owner.Code = inject.Range{Start: base, End: base + code}
-		r.owner.Marks = inject.Range{Start: base + code, End: base + code + marks}
+		r.owner.Code = ptrace.Range{Start: base, End: base + code}
+		r.owner.Marks = ptrace.Range{Start: base + code, End: base + code + marks}
 		r.note(r.owner)
 	}
 	if marks > 0 {
@@ -381,7 +381,7 @@ func (r *running) share(t *target.Target, inner []uint32, o Options) error {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, inject.ErrMemory) || !r.layout.Shrink() {
+		if !errors.Is(err, ptrace.ErrMemory) || !r.layout.Shrink() {
 			return err
 		}
 	}

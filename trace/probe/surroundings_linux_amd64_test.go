@@ -16,7 +16,7 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/trace/executable"
-	"tracerag/trace/probe/inject"
+	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/recordtest"
 	"tracerag/trace/target"
 )
@@ -280,7 +280,7 @@ func TestNoPtrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	tgt.Silent = true
-	if _, err := Record(context.Background(), tgt, Options{}); !errors.Is(err, inject.ErrPtrace) || !strings.Contains(err.Error(), "seccomp") {
+	if _, err := Record(context.Background(), tgt, Options{}); !errors.Is(err, ptrace.ErrPtrace) || !strings.Contains(err.Error(), "seccomp") {
 		t.Errorf("without ptrace: %v", err)
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tracerag/trace/probe/inject"
 	"tracerag/trace/probe/machine"
 	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/target"
 )
 
@@ -35,7 +35,7 @@ func (r *running) takeOver(t *target.Target, p *prepared) (string, error) {
 		return "", err
 	}
 	var owners []owner
-	var others []inject.Mapping // memory of ours of which nobody says what it is
+	var others []ptrace.Mapping // memory of ours of which nobody says what it is
 	for _, m := range maps {
 		if !strings.HasPrefix(m.Path, memoryName) || m.Offset != 0 {
 			continue
@@ -90,7 +90,7 @@ func (r *running) takeOver(t *target.Target, p *prepared) (string, error) {
 			_ = err
 			continue
 		}
-		if err := r.unmap(inject.Range{Start: m.Start, End: m.End}); err != nil {
+		if err := r.unmap(ptrace.Range{Start: m.Start, End: m.End}); err != nil {
 			return "", err
 		}
 		done = append(done, "memory that it did not use was given back")
@@ -103,7 +103,7 @@ func (r *running) takeOver(t *target.Target, p *prepared) (string, error) {
 
 // undo puts a process that is held back into the state that it was in before an owner
 // that is gone changed it.
-func (r *running) undo(t *target.Target, p *prepared, o *owner, maps []inject.Mapping) (string, error) {
+func (r *running) undo(t *target.Target, p *prepared, o *owner, maps []ptrace.Mapping) (string, error) {
 	patches, foreign, err := r.changed(t, p, o)
 	if err != nil {
 		return "", err
@@ -127,16 +127,16 @@ func (r *running) undo(t *target.Target, p *prepared, o *owner, maps []inject.Ma
 
 // mapped is an owner with only what is certainly its recorder's: that may have been
 // killed before it had mapped all that it was about to.
-func (o *owner) mapped(maps []inject.Mapping) *owner {
+func (o *owner) mapped(maps []ptrace.Mapping) *owner {
 	there := *o
-	there.Code, there.Marks = inject.Range{}, inject.Range{}
+	there.Code, there.Marks = ptrace.Range{}, ptrace.Range{}
 	for _, m := range maps {
-		within := func(r inject.Range) bool { return r.Start <= m.Start && m.End <= r.End }
+		within := func(r ptrace.Range) bool { return r.Start <= m.Start && m.End <= r.End }
 		switch {
 		case m.Start == o.Code.Start && within(o.Code) && m.Path == "" && m.Perms == "r-xp":
-			there.Code = inject.Range{Start: m.Start, End: m.End}
+			there.Code = ptrace.Range{Start: m.Start, End: m.End}
 		case within(o.Marks) && strings.HasPrefix(m.Path, memoryName):
-			there.Marks = inject.Range{Start: m.Start, End: m.End}
+			there.Marks = ptrace.Range{Start: m.Start, End: m.End}
 		}
 	}
 	return &there
@@ -188,7 +188,7 @@ func (r *running) changed(t *target.Target, p *prepared, o *owner) (patches []pa
 // branchAround finds the direct jump or call that has the byte at an offset of code and
 // leads into a range. It returns where its changed part is, which is not its opcode if
 // that is the program's own.
-func branchAround(code []byte, at int, base uint64, to inject.Range) (start, end int, ok bool) {
+func branchAround(code []byte, at int, base uint64, to ptrace.Range) (start, end int, ok bool) {
 	for start = at; start >= 0 && start > at-6; start-- {
 		rel := start + 1
 		switch c := code[start]; {
@@ -211,13 +211,13 @@ func branchAround(code []byte, at int, base uint64, to inject.Range) (start, end
 }
 
 // seal takes away the program's right to write its code, which unseal gave it.
-func (r *running) seal(t *target.Target, p *prepared, maps []inject.Mapping) error {
+func (r *running) seal(t *target.Target, p *prepared, maps []ptrace.Mapping) error {
 	slide, err := r.slide(p)
 	if err != nil {
 		return err
 	}
 	first := t.Binary.TextStart + slide
-	i := slices.IndexFunc(maps, func(m inject.Mapping) bool { return m.Start <= first && first < m.End })
+	i := slices.IndexFunc(maps, func(m ptrace.Mapping) bool { return m.Start <= first && first < m.End })
 	if i < 0 || maps[i].Perms != "rwxp" {
 		return nil
 	}
@@ -300,9 +300,9 @@ func (r *running) leave(o *owner) error {
 		return r.mark(o, leftMagic) // then it stays mapped, which does no harm
 	}
 	// The memory that says who we are is the last.
-	for _, m := range []inject.Range{o.Code, o.Marks, o.Memory} {
+	for _, m := range []ptrace.Range{o.Code, o.Marks, o.Memory} {
 		err := r.unmap(m)
-		if errors.Is(err, inject.ErrFiltered) {
+		if errors.Is(err, ptrace.ErrFiltered) {
 			return r.mark(o, leftMagic)
 		}
 		if err != nil {
@@ -312,7 +312,7 @@ func (r *running) leave(o *owner) error {
 	return nil
 }
 
-func (r *running) unmap(m inject.Range) error {
+func (r *running) unmap(m ptrace.Range) error {
 	if m.Start == m.End {
 		return nil
 	}

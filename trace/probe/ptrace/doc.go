@@ -1,4 +1,4 @@
-// Package inject holds a process still, changes it from the inside, and lets it
+// Package ptrace holds a process still, changes it from the inside, and lets it
 // go again so that it notices nothing: it has a little more memory mapped, and
 // some of its code reads differently. It works on linux/amd64; elsewhere the
 // package is empty.
@@ -49,4 +49,4 @@
 // their own (see [ErrPtrace] and the others), so that the caller can record by
 // other means. A program that was started and cannot be prepared is best
 // abandoned: it has not run, and can be started again in another way.
-package inject
+package ptrace

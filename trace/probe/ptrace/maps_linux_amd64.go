@@ -1,4 +1,4 @@
-package inject
+package ptrace
 
 import (
 	"encoding/binary"
