@@ -111,7 +111,7 @@ tables: build app ## print the paper's tables 8 and 9
 
 # The fast recorder's machine code from its source. A test compares the two.
 recorder: ## write the probe's machine code, recorder.bin, from its assembly
-	$(GO) run ./trace/probe/machine/gen trace/probe/machine/recorder.bin
+	$(GO) run ./trace/probe/payload/gen trace/probe/payload/recorder.bin
 
 clean: ## remove what build and demo made
 	rm -f tracerag app prompt.md

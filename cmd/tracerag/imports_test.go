@@ -24,10 +24,10 @@ var layers = map[string][]string{
 
 	"trace/probe/ptrace":         {},
 	"trace/probe/patch":          {"trace/executable"},
-	"trace/probe/machine":        {},
-	"trace/probe/machine/source": {},
-	"trace/probe/machine/gen":    {"trace/probe/machine/source"},
-	"trace/probe":                {"trace", "trace/executable", "trace/target", "trace/probe/ptrace", "trace/probe/patch", "trace/probe/machine"},
+	"trace/probe/payload":        {},
+	"trace/probe/payload/source": {},
+	"trace/probe/payload/gen":    {"trace/probe/payload/source"},
+	"trace/probe":                {"trace", "trace/executable", "trace/target", "trace/probe/ptrace", "trace/probe/patch", "trace/probe/payload"},
 
 	"trace/recordtest":  {"trace", "trace/target"},
 	"trace/sample":      {"trace", "trace/symbol"},

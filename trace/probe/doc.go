@@ -3,8 +3,8 @@
 // without privileges. It works on linux/amd64.
 //
 // The program is started and held before its first instruction (package
-// inject). The prologue of every recorded function is changed to a jump to a
-// stub (package patch), which calls the recorder (package machine). Then it is
+// ptrace). The prologue of every recorded function is changed to a jump to a
+// stub (package patch), which calls the recorder (package payload). Then it is
 // let go: it runs by itself, with nobody attached, at its own speed, and keeps
 // the calling context tree in memory that it shares with us. However it ends,
 // the tree is still there.

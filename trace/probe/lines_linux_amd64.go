@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tracerag/trace"
-	"tracerag/trace/probe/machine"
 	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/payload"
 	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/target"
 )
@@ -149,11 +149,11 @@ func (l *Live) lines(from, to *Snapshot, tr *trace.Trace) {
 }
 
 // called returns the functions that were called, by index in the binary.
-func (l *Live) called(tree *machine.Tree) []int {
+func (l *Live) called(tree *payload.Tree) []int {
 	set := map[int]bool{}
 	for i := range tree.Nodes {
 		n := &tree.Nodes[i]
-		if id := int(n.Hook&^machine.Unpushed) - 1; n.Hook&machine.Root == 0 && id >= 0 && id < len(l.p.plan.Hooks) && n.Calls > 0 {
+		if id := int(n.Hook&^payload.Unpushed) - 1; n.Hook&payload.Root == 0 && id >= 0 && id < len(l.p.plan.Hooks) && n.Calls > 0 {
 			if h := &l.p.plan.Hooks[id]; h.Kind.Entry() {
 				set[h.Func] = true
 			}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tracerag/trace"
-	"tracerag/trace/probe/machine"
 	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/payload"
 	"tracerag/trace/target"
 )
 
@@ -100,7 +100,7 @@ func (l *Live) whole(exit trace.Exit) (*trace.Trace, error) {
 	return &tr, nil
 }
 
-func (l *Live) read() (*machine.Tree, error) {
+func (l *Live) read() (*payload.Tree, error) {
 	tree, err := l.r.layout.Read(l.r.memory(), l.r.text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.t.Path, err)
@@ -108,7 +108,7 @@ func (l *Live) read() (*machine.Tree, error) {
 	return tree, nil
 }
 
-func (l *Live) convert(tree *machine.Tree, tr *trace.Trace) {
+func (l *Live) convert(tree *payload.Tree, tr *trace.Trace) {
 	// The target may end while somebody asks for a window.
 	l.converting.Lock()
 	defer l.converting.Unlock()
@@ -121,7 +121,7 @@ func (l *Live) convert(tree *machine.Tree, tr *trace.Trace) {
 
 // Snapshot is what had been called at a moment.
 type Snapshot struct {
-	tree  *machine.Tree
+	tree  *payload.Tree
 	marks []byte
 	at    time.Time
 }

@@ -1,6 +1,6 @@
 package probe
 
-import "tracerag/trace/probe/machine"
+import "tracerag/trace/probe/payload"
 
 // Options of a recording.
 type Options struct {
@@ -10,5 +10,5 @@ type Options struct {
 	CacheDir  string        // where plans are kept; empty: nowhere
 	Started   func(pid int) // called when the program is about to run; may be nil
 
-	limit func(*machine.Layout) // of tests: makes the tables smaller than any Memory would; may be nil
+	limit func(*payload.Layout) // of tests: makes the tables smaller than any Memory would; may be nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tracerag/trace/probe/machine"
+	"tracerag/trace/probe/payload"
 	"tracerag/trace/probe/ptrace"
 )
 
@@ -29,7 +29,7 @@ type owner struct {
 	Namespace uint64 // in which it has this number: the inode of /proc/PID/ns/pid
 
 	Memory, Code, Marks ptrace.Range // what is mapped; of Code all that may be
-	States              machine.States
+	States              payload.States
 	Writable            uint64 // 1: the program's code was made writable
 }
 
@@ -96,10 +96,10 @@ func (r *running) note(o owner) {
 		return
 	}
 	b, err := binary.Append(nil, binary.LittleEndian, &o)
-	if err != nil || len(b) > machine.OwnerSize {
+	if err != nil || len(b) > payload.OwnerSize {
 		panic(fmt.Sprintf("probe: the owner's record: %d bytes, %v", len(b), err))
 	}
-	at := r.mem[machine.OwnerOff:]
+	at := r.mem[payload.OwnerOff:]
 	clear(at[:len(o.Magic)])
 	copy(at[len(o.Magic):], b[len(o.Magic):])
 	copy(at, b[:len(o.Magic)])
@@ -108,7 +108,7 @@ func (r *running) note(o owner) {
 // readOwner reads what the memory mapped at base says.
 func readOwner(p *ptrace.Process, base uint64) (o owner, err error) {
 	b := make([]byte, binary.Size(&o))
-	if n, err := p.ReadAt(b, int64(base+machine.OwnerOff)); n < len(b) {
+	if n, err := p.ReadAt(b, int64(base+payload.OwnerOff)); n < len(b) {
 		return o, err
 	}
 	_, err = binary.Decode(b, binary.LittleEndian, &o)

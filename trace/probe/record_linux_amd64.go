@@ -15,8 +15,8 @@ import (
 
 	"tracerag/trace"
 	"tracerag/trace/executable"
-	"tracerag/trace/probe/machine"
 	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/payload"
 	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/target"
 )
@@ -40,7 +40,7 @@ type prepared struct {
 	plan    *patch.Plan
 	cached  bool // the plan was made by an earlier run
 	code    code
-	runtime machine.Runtime
+	runtime payload.Runtime
 	entry   uint64 // of the program, link-time
 
 	protects bool // the target may change the protection of memory, perhaps that of its code
@@ -127,7 +127,7 @@ func suits(t *target.Target) error {
 // running is a target whose calls are recorded.
 type running struct {
 	proc   *ptrace.Process
-	layout machine.Layout
+	layout payload.Layout
 	text   uint64 // run-time address of the program's text
 	mem    []byte
 	file   *os.File
@@ -270,7 +270,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 	if err := r.share(t, p.plan.Inner(), o); err != nil {
 		return nil, err
 	}
-	code, err := machine.Assemble(p.runtime, r.layout)
+	code, err := payload.Assemble(p.runtime, r.layout)
 	if err != nil {
 		return nil, err
 	}
@@ -294,8 +294,8 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 		return nil, err
 	}
 	header := r.layout.Header()
-	copy(r.mem, header[:machine.OwnerOff])
-	copy(r.mem[machine.OwnerOff+machine.OwnerSize:], header[machine.OwnerOff+machine.OwnerSize:])
+	copy(r.mem, header[:payload.OwnerOff])
+	copy(r.mem[payload.OwnerOff+payload.OwnerSize:], header[payload.OwnerOff+payload.OwnerSize:])
 	r.watch = r.guard()
 	if r.marks.mem == nil {
 		plan.Marks = nil
@@ -363,7 +363,7 @@ func (r *running) share(t *target.Target, inner []uint32, o Options) error {
 	if memory == 0 {
 		memory = reservable(available(r.proc.Pid()))
 	}
-	r.layout = machine.NewLayout(inner, 4*runtime.NumCPU(), memory)
+	r.layout = payload.NewLayout(inner, 4*runtime.NumCPU(), memory)
 	if o.limit != nil {
 		o.limit(&r.layout)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/trace"
-	"tracerag/trace/probe/machine"
+	"tracerag/trace/probe/payload"
 	"tracerag/trace/recordtest"
 	"tracerag/trace/target"
 )
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	recordtest.Main(m, func(ctx context.Context, t *target.Target, j recordtest.Job) (*trace.Trace, error) {
 		o := Options{NoInlined: j.NoInlined, Memory: j.Memory, CacheDir: j.CacheDir}
 		if f := j.Full; f != nil {
-			o.limit = func(l *machine.Layout) { l.Limit(f.Cells, f.Slots, f.Arena) }
+			o.limit = func(l *payload.Layout) { l.Limit(f.Cells, f.Slots, f.Arena) }
 		}
 		return Record(ctx, t, o)
 	})

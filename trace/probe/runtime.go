@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"tracerag/trace/executable"
-	"tracerag/trace/probe/machine"
+	"tracerag/trace/probe/payload"
 )
 
 // layouts is what the recorder must know of each Go release's runtime on
@@ -21,7 +21,7 @@ import (
 // recorder uses is g.racectx, which only the race detector does.
 //
 // g.stack.hi, m.p's and p.id's types have not changed; p.id is the first word.
-var layouts = map[int]machine.Runtime{
+var layouts = map[int]payload.Runtime{
 	21: {GoID: 152, GoPC: 280, State: 304, M: 48, P: 208},
 	22: {GoID: 152, GoPC: 280, State: 304, M: 48, P: 208},
 	23: {GoID: 160, GoPC: 288, State: 312, M: 48, P: 208},
@@ -36,10 +36,10 @@ var raceState = map[int]uint32{25: 432, 26: 448}
 
 // runtimeLayout returns the layout of the target's runtime, or why it is not
 // known.
-func runtimeLayout(f *executable.File) (machine.Runtime, error) {
+func runtimeLayout(f *executable.File) (payload.Runtime, error) {
 	minor, ok := release(f.GoVersion)
 	if !ok {
-		return machine.Runtime{}, &Unsuitable{Why: "the binary does not say which Go release built it"}
+		return payload.Runtime{}, &Unsuitable{Why: "the binary does not say which Go release built it"}
 	}
 	l, ok := layouts[minor]
 	if !ok {
@@ -70,7 +70,7 @@ func release(version string) (minor int, ok bool) {
 
 // checkLayout compares a layout with the program's DWARF, where it has one: a
 // toolchain of somebody's own may have changed the runtime's structs.
-func checkLayout(path string, f *executable.File, l machine.Runtime) error {
+func checkLayout(path string, f *executable.File, l payload.Runtime) error {
 	if f.Stripped {
 		return nil
 	}

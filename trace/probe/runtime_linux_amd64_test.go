@@ -7,7 +7,7 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/trace/executable"
-	"tracerag/trace/probe/machine"
+	"tracerag/trace/probe/payload"
 )
 
 func TestRelease(t *testing.T) {
@@ -67,13 +67,13 @@ func TestLayoutIsCheckedAgainstDWARF(t *testing.T) {
 	if found, _ := checkUnits(e, f, types); found {
 		t.Error("a struct was found that there is not")
 	}
-	for name, change := range map[string]func(*machine.Runtime){
-		"goid": func(l *machine.Runtime) { l.GoID += 8 },
-		"gopc": func(l *machine.Runtime) { l.GoPC += 8 },
-		"m":    func(l *machine.Runtime) { l.M += 8 },
-		"m.p":  func(l *machine.Runtime) { l.P += 8 },
-		"p.id": func(l *machine.Runtime) { l.ID += 8 },
-		"word": func(l *machine.Runtime) { l.State += 8 },
+	for name, change := range map[string]func(*payload.Runtime){
+		"goid": func(l *payload.Runtime) { l.GoID += 8 },
+		"gopc": func(l *payload.Runtime) { l.GoPC += 8 },
+		"m":    func(l *payload.Runtime) { l.M += 8 },
+		"m.p":  func(l *payload.Runtime) { l.P += 8 },
+		"p.id": func(l *payload.Runtime) { l.ID += 8 },
+		"word": func(l *payload.Runtime) { l.State += 8 },
 	} {
 		wrong := l
 		change(&wrong)

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tracerag/trace/probe/machine"
 	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/payload"
 	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/target"
 )
@@ -40,7 +40,7 @@ func (r *running) takeOver(t *target.Target, p *prepared) (string, error) {
 		if !strings.HasPrefix(m.Path, memoryName) || m.Offset != 0 {
 			continue
 		}
-		if m.End-m.Start <= machine.OwnerOff+machine.OwnerSize {
+		if m.End-m.Start <= payload.OwnerOff+payload.OwnerSize {
 			others = append(others, m)
 			continue
 		}
@@ -85,7 +85,7 @@ func (r *running) takeOver(t *target.Target, p *prepared) (string, error) {
 		}
 		// Where nothing was written nothing was changed. Otherwise an older version
 		// made it, which is no matter if the program's code is its own.
-		head := make([]byte, machine.OwnerOff)
+		head := make([]byte, payload.OwnerOff)
 		if n, err := r.proc.ReadAt(head, int64(m.Start)); n < len(head) || len(bytes.Trim(head, "\x00")) > 0 {
 			_ = err
 			continue
@@ -227,7 +227,7 @@ func (r *running) seal(t *target.Target, p *prepared, maps []ptrace.Mapping) err
 
 // mark replaces the magic of an owner's record.
 func (r *running) mark(o *owner, magic [16]byte) error {
-	_, err := r.proc.WriteAt(magic[:], int64(o.Memory.Start+machine.OwnerOff))
+	_, err := r.proc.WriteAt(magic[:], int64(o.Memory.Start+payload.OwnerOff))
 	return err
 }
 

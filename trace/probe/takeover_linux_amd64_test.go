@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tracerag/fixtures"
-	"tracerag/trace/probe/machine"
+	"tracerag/trace/probe/payload"
 	"tracerag/trace/target"
 )
 
@@ -123,7 +123,7 @@ func ownMappings(t *testing.T, pid int) (n int) {
 			continue
 		}
 		magic := make([]byte, len(leftMagic))
-		if _, err := mem.ReadAt(magic, from+machine.OwnerOff); err != nil {
+		if _, err := mem.ReadAt(magic, from+payload.OwnerOff); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(magic, leftMagic[:]) {

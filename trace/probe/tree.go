@@ -7,8 +7,8 @@ import (
 
 	"tracerag/trace"
 	"tracerag/trace/executable"
-	"tracerag/trace/probe/machine"
 	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/payload"
 	"tracerag/trace/target"
 )
 
@@ -22,7 +22,7 @@ type converter struct {
 	tr   *trace.Trace
 	b    *trace.Builder
 
-	nodes   []machine.Node
+	nodes   []payload.Node
 	places  []place // by number of the node
 	ids     map[string]trace.FuncID
 	frames  map[uint64][]frame // by call site
@@ -67,7 +67,7 @@ const (
 )
 
 // convert adds what the target's tree holds to tr.
-func convert(t *target.Target, plan *patch.Plan, text code, tree *machine.Tree, attached bool, tr *trace.Trace) {
+func convert(t *target.Target, plan *patch.Plan, text code, tree *payload.Tree, attached bool, tr *trace.Trace) {
 	c := &converter{
 		t: t, bin: t.Binary, plan: plan, code: text, tr: tr, b: trace.NewBuilder(tr), nodes: tree.Nodes, places: make([]place, len(tree.Nodes)),
 		attached: attached, ids: map[string]trace.FuncID{}, frames: map[uint64][]frame{}, inlined: map[int][]executable.InlinedCall{},
@@ -89,14 +89,14 @@ func convert(t *target.Target, plan *patch.Plan, text code, tree *machine.Tree, 
 }
 
 // add places one node.
-func (c *converter) add(i int, n *machine.Node) {
-	if n.Hook&machine.Root != 0 {
+func (c *converter) add(i int, n *payload.Node) {
+	if n.Hook&payload.Root != 0 {
 		c.places[i] = c.root(n)
 		// In a window there are goroutines that began before it.
 		c.tr.Goroutines += int64(max(n.Calls, 1))
 		return
 	}
-	id := int(n.Hook&^machine.Unpushed) - 1
+	id := int(n.Hook&^payload.Unpushed) - 1
 	p := &c.places[n.Parent]
 	if !p.known || id < 0 || id >= len(c.plan.Hooks) {
 		c.lost += n.Calls
@@ -121,7 +121,7 @@ func (c *converter) add(i int, n *machine.Node) {
 }
 
 // root tells what made a goroutine.
-func (c *converter) root(n *machine.Node) place {
+func (c *converter) root(n *payload.Node) place {
 	p := place{known: true, fn: -1, stmt: n.Site, root: &trace.Root{Kind: trace.RootCallback}}
 	if n.Site == 0 {
 		return p // a thread of C, or the runtime's own stack
@@ -418,7 +418,7 @@ func (c *converter) create(root, creator trace.NodeID) {
 }
 
 // losses says what was not seen.
-func (c *converter) losses(tree *machine.Tree) {
+func (c *converter) losses(tree *payload.Tree) {
 	add := func(l trace.Loss) { c.tr.Losses = append(c.tr.Losses, l) }
 	for _, u := range c.plan.Unhooked {
 		if fn := &c.bin.Funcs[u.Func]; !fn.Wrapper && c.t.Records(fn.Package) {

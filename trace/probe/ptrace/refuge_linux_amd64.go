@@ -165,14 +165,14 @@ func refugeCode(own *unix.PtraceRegs, mask signalSet) []byte {
 	}
 	at(rip, 0xff, 0x25) // jmp [rip]
 	if len(b) > refugeWords {
-		panic(fmt.Sprintf("inject: the refuge's code takes %d bytes", len(b)))
+		panic(fmt.Sprintf("ptrace: the refuge's code takes %d bytes", len(b)))
 	}
 	b = b[:refugeWords]
 	for _, w := range words {
 		b = binary.LittleEndian.AppendUint64(b, w)
 	}
 	if len(b) > refugeText {
-		panic(fmt.Sprintf("inject: the refuge's words end at %d", len(b)))
+		panic(fmt.Sprintf("ptrace: the refuge's words end at %d", len(b)))
 	}
 	return b[:refugeSize]
 }

@@ -132,7 +132,7 @@ func TestNoexec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "inject-test")
+	path := filepath.Join(dir, "ptrace-test")
 	if err := os.WriteFile(path, self, 0o755); err != nil {
 		t.Skip(err)
 	}

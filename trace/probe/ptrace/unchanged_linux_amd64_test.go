@@ -133,7 +133,7 @@ func asNobody(t *testing.T, cmd *exec.Cmd) {
 // "program".
 func publicDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "inject-")
+	dir, err := os.MkdirTemp("", "ptrace-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Package machine is the fast recorder's part inside the target: its machine
+// Package payload is the fast recorder's part inside the target: its machine
 // code, and the shared memory that it keeps the calling context tree in.
 //
 // # What lies in the shared memory
@@ -60,4 +60,4 @@
 // Every P has its own counters. The recorder's code is no place at which a
 // goroutine can be preempted, so a plain decrement is exact, and costs a
 // fraction of an atomic one.
-package machine
+package payload

@@ -4,14 +4,14 @@
 //
 // It finds the caller's node in the calling context tree, finds or makes the
 // node of this call below it, and counts. See the package documentation of
-// trace/probe/machine for the data that it works on.
+// trace/probe/payload for the data that it works on.
 //
 // What it must keep: every register but R12, R13, R15 and the flags. Vector
 // registers are not touched. It never calls, never allocates, takes no lock,
 // makes no system call. It may be interrupted at each instruction by a signal,
 // whose handler never runs patched code.
 //
-// Numbers of the form 0x7e57.... are holes that machine.Assemble fills.
+// Numbers of the form 0x7e57.... are holes that payload.Assemble fills.
 
 #include "textflag.h"
 

@@ -1,4 +1,4 @@
-package machine
+package payload
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tracerag/trace/probe/machine/source"
+	"tracerag/trace/probe/payload/source"
 )
 
 // Here the recorder's code runs in the test's own process, on goroutines that are

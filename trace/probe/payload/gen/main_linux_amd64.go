@@ -1,12 +1,12 @@
 // Gen writes the recorder's machine code, as Go's assembler makes it of
-// ../source, to the file that package machine embeds: make recorder.
+// ../source, to the file that package payload embeds: make recorder.
 package main
 
 import (
 	"log"
 	"os"
 
-	"tracerag/trace/probe/machine/source"
+	"tracerag/trace/probe/payload/source"
 )
 
 func main() {

@@ -1,6 +1,6 @@
 // Package source holds the recorder's source and gives the machine code that
 // Go's assembler makes of it. Only the generator and the tests of package
-// machine use it: the product embeds the code.
+// payload use it: the product embeds the code.
 package source
 
 import (

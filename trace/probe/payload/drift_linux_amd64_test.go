@@ -1,10 +1,10 @@
-package machine
+package payload
 
 import (
 	"bytes"
 	"testing"
 
-	"tracerag/trace/probe/machine/source"
+	"tracerag/trace/probe/payload/source"
 )
 
 // The code that is embedded is the one that the assembler makes of the source.

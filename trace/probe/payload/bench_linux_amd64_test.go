@@ -1,9 +1,9 @@
-package machine
+package payload
 
 import (
 	"testing"
 
-	"tracerag/trace/probe/machine/source"
+	"tracerag/trace/probe/payload/source"
 )
 
 // BenchmarkCall is what a call costs, without the function's own jump to its stub.
