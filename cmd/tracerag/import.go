@@ -13,7 +13,7 @@ import (
 
 	"tracerag/phrase"
 	"tracerag/trace"
-	"tracerag/trace/sample"
+	"tracerag/trace/profiles"
 	"tracerag/trace/target"
 )
 
@@ -36,7 +36,7 @@ func runImport(a *app, _ context.Context, c *command, args []string) int {
 	if f.NArg() != 1 {
 		return a.usage(c, "name one file: tracerag import cpu.pprof")
 	}
-	o := sample.Options{SampleType: *sampleType}
+	o := profiles.Options{SampleType: *sampleType}
 	if *std {
 		o.Records = func(string) bool { return true }
 	}
@@ -61,7 +61,7 @@ func runImport(a *app, _ context.Context, c *command, args []string) int {
 }
 
 // readAny reads a trace, or turns a profile into one.
-func (a *app) readAny(path, program string, o sample.Options) (*trace.Trace, error) {
+func (a *app) readAny(path, program string, o profiles.Options) (*trace.Trace, error) {
 	limit, err := a.readLimit()
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (a *app) readAny(path, program string, o sample.Options) (*trace.Trace, err
 	if err != nil {
 		return nil, err
 	}
-	return sample.Convert(p, o)
+	return profiles.Convert(p, o)
 }
 
 // profiled returns what the program at path says of itself, if it is the one that

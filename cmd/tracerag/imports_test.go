@@ -30,7 +30,7 @@ var layers = map[string][]string{
 	"trace/probe":                {"trace", "trace/executable", "trace/target", "trace/probe/ptrace", "trace/probe/patch", "trace/probe/payload"},
 
 	"trace/recordtest":  {"trace", "trace/target"},
-	"trace/sample":      {"trace", "trace/symbol"},
+	"trace/profiles":    {"trace", "trace/symbol"},
 	"trace/store":       {"atomicfile", "phrase", "trace"},
 	"trace/export":      {"trace", "trace/symbol"},
 	"calltree":          {"trace", "trace/symbol", "visible"},
@@ -66,7 +66,7 @@ var layers = map[string][]string{
 
 	"mcp": {"calltree", "prompt", "prompt/tokens", "relevance", "source", "trace"},
 
-	"cmd/tracerag": {"atomicfile", "rank", "relevance", "trace", "trace/executable", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/sample", "trace/store", "trace/export", "trace/symbol",
+	"cmd/tracerag": {"atomicfile", "rank", "relevance", "trace", "trace/executable", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/profiles", "trace/store", "trace/export", "trace/symbol",
 		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "viewer", "phrase", "eval", "eval/ask", "eval/report", "eval/results", "visible"},
 }
 
@@ -77,7 +77,7 @@ var only = map[string][]string{
 	"github.com/pelletier/go-toml":      {"redact/rules"},
 	"github.com/sashabaranov/go-openai": {"llm"},
 	"github.com/pkoukk/tiktoken-go":     {"prompt/tokens"},
-	"github.com/google/pprof":           {"trace", "trace/sample"},
+	"github.com/google/pprof":           {"trace", "trace/profiles"},
 	"github.com/kljensen/snowball":      {"rank"},
 	"github.com/spf13/pflag":            {"cmd/tracerag"},
 	"go.yaml.in/yaml":                   {"eval"},

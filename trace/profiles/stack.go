@@ -1,4 +1,4 @@
-package sample
+package profiles
 
 import (
 	"errors"

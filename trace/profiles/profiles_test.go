@@ -1,4 +1,4 @@
-package sample_test
+package profiles_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"tracerag/trace"
-	"tracerag/trace/sample"
+	"tracerag/trace/profiles"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -172,9 +172,9 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func convert(t *testing.T, p *profile.Profile, o sample.Options) *trace.Trace {
+func convert(t *testing.T, p *profile.Profile, o profiles.Options) *trace.Trace {
 	t.Helper()
-	tr, err := sample.Convert(p, o)
+	tr, err := profiles.Convert(p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,16 +193,16 @@ func TestConvert(t *testing.T) {
 	only := func(pkg string) func(string) bool { return func(p string) bool { return p == pkg } }
 	for _, c := range []struct {
 		name, types, text string
-		o                 sample.Options
+		o                 profiles.Options
 	}{
-		{"go", cpuTypes, stacks, sample.Options{}},
-		{"other-value", cpuTypes, stacks, sample.Options{SampleType: "cpu"}},
-		{"one-package", cpuTypes, stacks, sample.Options{Records: only("app/x")}},
+		{"go", cpuTypes, stacks, profiles.Options{}},
+		{"other-value", cpuTypes, stacks, profiles.Options{SampleType: "cpu"}},
+		{"one-package", cpuTypes, stacks, profiles.Options{Records: only("app/x")}},
 		{"program", cpuTypes, "1 1: main.f:1 main.main:2 runtime.main:9",
-			sample.Options{Records: only("example.com/app"), Program: trace.Program{Path: "./app", MainPath: "example.com/app", GoVersion: "go1.26.0"}}},
-		{"cut", "samples/count", deep("main.down:5") + "\n" + deep("main.worker:6") + "\n1: main.worker:7", sample.Options{}},
+			profiles.Options{Records: only("example.com/app"), Program: trace.Program{Path: "./app", MainPath: "example.com/app", GoVersion: "go1.26.0"}}},
+		{"cut", "samples/count", deep("main.down:5") + "\n" + deep("main.worker:6") + "\n1: main.worker:7", profiles.Options{}},
 		{"heap", "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes",
-			"7 700 0 0: app.make:3 main.main:2 runtime.main:9", sample.Options{}},
+			"7 700 0 0: app.make:3 main.main:2 runtime.main:9", profiles.Options{}},
 	} {
 		t.Run(c.name, func(t *testing.T) { golden(t, c.name, dump(convert(t, parse(c.types, c.text), c.o))) })
 	}
@@ -217,11 +217,11 @@ func TestAProfileOfAnotherLanguage(t *testing.T) {
 	for _, f := range p.Function {
 		f.Filename = "x.cc"
 	}
-	golden(t, "other-language", dump(convert(t, p, sample.Options{})))
+	golden(t, "other-language", dump(convert(t, p, profiles.Options{})))
 }
 
 func TestTheConvertedTraceSurvivesTheFile(t *testing.T) {
-	first := convert(t, parse(cpuTypes, stacks), sample.Options{})
+	first := convert(t, parse(cpuTypes, stacks), profiles.Options{})
 	var file, again bytes.Buffer
 	if err := first.Write(&file); err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func TestTheConvertedTraceSurvivesTheFile(t *testing.T) {
 	if !reflect.DeepEqual(read, first) {
 		t.Errorf("read back:\n%s\nwritten:\n%s", dump(read), dump(first))
 	}
-	if err := convert(t, parse(cpuTypes, stacks), sample.Options{}).Write(&again); err != nil {
+	if err := convert(t, parse(cpuTypes, stacks), profiles.Options{}).Write(&again); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(file.Bytes(), again.Bytes()) {
@@ -259,22 +259,22 @@ func TestWhatCannotBeConvertedSaysWhy(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		p    *profile.Profile
-		o    sample.Options
+		o    profiles.Options
 		want string
 	}{
-		{"no types", &profile.Profile{}, sample.Options{}, "no sample types"},
-		{"damaged", broken, sample.Options{}, "a damaged pprof profile"},
-		{"no samples", parse(cpuTypes, ""), sample.Options{}, `no samples of type "samples" (its types: samples, cpu)`},
-		{"all zero", parse("samples/count", strings.Replace(one, "1", "0", 1)), sample.Options{}, "no samples of type"},
-		{"unknown type", parse(cpuTypes, ""), sample.Options{SampleType: "wall"}, `no sample type "wall": it has samples, cpu`},
-		{"a difference", parse("samples/count", "-"+one), sample.Options{}, "sample 1 is negative"},
-		{"too much", parse("samples/count", "9223372036854775807: main.f:1\n"+one), sample.Options{}, "sample 2: the sum"},
-		{"no names", nameless, sample.Options{}, "`go tool pprof -proto BINARY FILE"},
-		{"only the library", parse("samples/count", "1: fmt.Println:1 runtime.main:2"), sample.Options{}, "--std keeps"},
-		{"nothing chosen", parse("samples/count", one), sample.Options{Records: func(string) bool { return false }}, "of the chosen packages"},
-		{"a trace", own, sample.Options{}, "needs no import"},
+		{"no types", &profile.Profile{}, profiles.Options{}, "no sample types"},
+		{"damaged", broken, profiles.Options{}, "a damaged pprof profile"},
+		{"no samples", parse(cpuTypes, ""), profiles.Options{}, `no samples of type "samples" (its types: samples, cpu)`},
+		{"all zero", parse("samples/count", strings.Replace(one, "1", "0", 1)), profiles.Options{}, "no samples of type"},
+		{"unknown type", parse(cpuTypes, ""), profiles.Options{SampleType: "wall"}, `no sample type "wall": it has samples, cpu`},
+		{"a difference", parse("samples/count", "-"+one), profiles.Options{}, "sample 1 is negative"},
+		{"too much", parse("samples/count", "9223372036854775807: main.f:1\n"+one), profiles.Options{}, "sample 2: the sum"},
+		{"no names", nameless, profiles.Options{}, "`go tool pprof -proto BINARY FILE"},
+		{"only the library", parse("samples/count", "1: fmt.Println:1 runtime.main:2"), profiles.Options{}, "--std keeps"},
+		{"nothing chosen", parse("samples/count", one), profiles.Options{Records: func(string) bool { return false }}, "of the chosen packages"},
+		{"a trace", own, profiles.Options{}, "needs no import"},
 	} {
-		_, err := sample.Convert(c.p, c.o)
+		_, err := profiles.Convert(c.p, c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error with %q", c.name, err, c.want)
 		}
@@ -298,11 +298,11 @@ func TestAChangedTraceIsSaidToBeChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sample.Convert(p, sample.Options{}); err == nil || !strings.Contains(err.Error(), "needs no import") {
+	if _, err := profiles.Convert(p, profiles.Options{}); err == nil || !strings.Contains(err.Error(), "needs no import") {
 		t.Errorf("a trace: %v", err)
 	}
 	p.Scale(2)
-	if _, err := sample.Convert(p, sample.Options{}); err == nil || !strings.Contains(err.Error(), "another tool has changed the file") {
+	if _, err := profiles.Convert(p, profiles.Options{}); err == nil || !strings.Contains(err.Error(), "another tool has changed the file") {
 		t.Errorf("a trace whose counts are doubled: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package sample makes a trace of a profile that another tool took: a CPU, heap,
+// Package profiles makes a trace of a profile that another tool took: a CPU, heap,
 // goroutine, block or mutex profile of runtime/pprof, or whatever else is
 // written in pprof's format.
 //
@@ -19,7 +19,7 @@
 //
 // What is there is the calling context: who called whom, on which line, and what
 // was inlined, as far as the stacks reach (64 frames in Go's CPU profiles).
-package sample
+package profiles
 
 import (
 	"errors"

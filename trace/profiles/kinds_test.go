@@ -1,4 +1,4 @@
-package sample_test
+package profiles_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tracerag/trace"
-	"tracerag/trace/sample"
+	"tracerag/trace/profiles"
 )
 
 // Functions to be found in real profiles of this process.
@@ -73,7 +73,7 @@ func find(tr *trace.Trace, name string) (nodes []trace.Node) {
 	return nodes
 }
 
-func read(t *testing.T, data []byte, o sample.Options) *trace.Trace {
+func read(t *testing.T, data []byte, o profiles.Options) *trace.Trace {
 	t.Helper()
 	p, err := trace.ReadProfile(bytes.NewReader(data))
 	if err != nil {
@@ -100,7 +100,7 @@ func TestARealCPUProfile(t *testing.T) {
 	if last := tr.Losses[len(tr.Losses)-1]; cut == 0 || !strings.Contains(last.Detail, "cut off") || last.Count < cut {
 		t.Errorf("the %d samples in cut stacks of dig are not said to be cut (%+v):\n%s", cut, last, dump(tr))
 	}
-	if !tr.Sampled || tr.Recorder != sample.Recorder || tr.Duration < d || time.Since(tr.Start) > time.Minute {
+	if !tr.Sampled || tr.Recorder != profiles.Recorder || tr.Duration < d || time.Since(tr.Start) > time.Minute {
 		t.Errorf("sampled %v, recorder %q, duration %v, start %v", tr.Sampled, tr.Recorder, tr.Duration, tr.Start)
 	}
 	if root := find(tr, "busySamples"); len(root) != 1 || root[0].Parent == trace.NoNode {
@@ -120,7 +120,7 @@ func busySamples(t *testing.T, d time.Duration) (tr *trace.Trace, direct, cut in
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tr, err = sample.Convert(p, sample.Options{}); err != nil {
+	if tr, err = profiles.Convert(p, profiles.Options{}); err != nil {
 		t.Logf("%v of profiling: %v", 2*d, err) // not one sample in so short a time
 		return &trace.Trace{}, 0, 0
 	}
@@ -149,7 +149,7 @@ func TestARealAllocationProfile(t *testing.T) {
 	}
 	for typ, least := range map[string]int64{"": 100, "alloc_objects": 100, "alloc_space": 100 * 4096} {
 		var got int64
-		for _, n := range find(read(t, b.Bytes(), sample.Options{SampleType: typ}), "hoard") {
+		for _, n := range find(read(t, b.Bytes(), profiles.Options{SampleType: typ}), "hoard") {
 			got += n.Calls
 		}
 		if got < least || got > 10*least {
@@ -169,7 +169,7 @@ func TestARealGoroutineProfile(t *testing.T) {
 	if err := pprof.Lookup("goroutine").WriteTo(&b, 0); err != nil {
 		t.Fatal(err)
 	}
-	nodes := find(read(t, b.Bytes(), sample.Options{}), "waiter")
+	nodes := find(read(t, b.Bytes(), profiles.Options{}), "waiter")
 	if len(nodes) != 1 || nodes[0].Calls != 3 || nodes[0].Root != trace.RootGoroutine {
 		t.Errorf("three goroutines wait in waiter; the trace has %+v", nodes)
 	}
@@ -190,7 +190,7 @@ func FuzzConvert(f *testing.F) {
 		if err != nil {
 			return
 		}
-		tr, err := sample.Convert(p, sample.Options{SampleType: typ})
+		tr, err := profiles.Convert(p, profiles.Options{SampleType: typ})
 		if err != nil {
 			return
 		}
