@@ -66,7 +66,7 @@ func cpuProfile(t *testing.T, d time.Duration) []byte {
 // find returns the nodes of a function of this package.
 func find(tr *trace.Trace, name string) (nodes []trace.Node) {
 	for i, n := range tr.Nodes {
-		if strings.HasSuffix(tr.Func(trace.NodeID(i)).Name, "sample_test."+name) {
+		if strings.HasSuffix(tr.Func(trace.NodeID(i)).Name, "profiles_test."+name) {
 			nodes = append(nodes, n)
 		}
 	}
@@ -128,9 +128,9 @@ func busySamples(t *testing.T, d time.Duration) (tr *trace.Trace, direct, cut in
 		for id := n.Parent; id != trace.NoNode; id = tr.Nodes[id].Parent {
 			name := tr.Func(id).Name
 			switch {
-			case strings.HasSuffix(name, "sample_test.cpuProfile"):
+			case strings.HasSuffix(name, "profiles_test.cpuProfile"):
 				direct += n.Calls
-			case strings.HasSuffix(name, "sample_test.dig") && tr.Nodes[id].Root == trace.RootCallback:
+			case strings.HasSuffix(name, "profiles_test.dig") && tr.Nodes[id].Root == trace.RootCallback:
 				cut += n.Calls
 			}
 		}
