@@ -453,6 +453,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	}
 	var over *prompt.OverBudgetError
 	var large *trace.LimitError
+	ask := ""
 	switch {
 	case errors.As(err, &over), errors.As(err, &large):
 		a.note("%v", err) // nobody has asked yet
@@ -461,13 +462,16 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	default:
 		a.warnings(pr)
 		a.note("prompt: %s", budgetLine(pr))
+		if pr.Total > pr.Window {
+			ask = " --budget=50%" // or the question would be refused
+		}
 	}
 	name, which := phrase.Quote(nameOf(s, rec.entry)), ""
 	if name != rec.entry.ID {
 		which = " " + name // @last is another one
 	}
 	a.note("trace: %s. Next:", name)
-	a.hint(fmt.Sprintf("tracerag tree%[1]s%[2]s\ntracerag ask%[1]s%[2]s \"your question\"\ntracerag prompt%[1]s --copy%[2]s \"your question\"", a.dirFlag(), which))
+	a.hint(fmt.Sprintf("tracerag tree%[1]s%[2]s\ntracerag ask%[1]s%[3]s%[2]s \"your question\"\ntracerag prompt%[1]s%[3]s --copy%[2]s \"your question\"", a.dirFlag(), which, ask))
 	return nil
 }
 

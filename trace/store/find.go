@@ -39,7 +39,7 @@ func (e *NotFoundError) Error() string {
 	if len(e.Near) > 0 {
 		return fmt.Sprintf("no trace %s in %s: did you mean %s? `tracerag list` shows all %d", e.Name, e.Dir, strings.Join(e.Near, " or "), e.Have)
 	}
-	return fmt.Sprintf("no trace %s in %s: name one by its id, the first %d or more digits of it, @last, @prev, @-N, or the path of a file: `tracerag list` shows all %d",
+	return fmt.Sprintf("no trace %s in %s: name one by its id or its first %d digits or more, by its name (a test's, a window's), by @last, @prev or @-N, or by the path of a file: `tracerag list` shows all %d",
 		e.Name, e.Dir, minPrefix, e.Have)
 }
 

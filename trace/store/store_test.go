@@ -265,7 +265,7 @@ func TestFind(t *testing.T) {
 		{"last", "", "did you mean @last?"},
 		{"feedf00d", at + "05.000-feedf00d", ""},
 		{"FEED", at + "05.000-feedf00d", ""},
-		{"f", "", "the first 2 or more digits"},
+		{"f", "", "its first 2 digits or more"},
 		{"fe", at + "05.000-feedf00d", ""},
 		{"ab12cd34", at + "04.000-ab12cd34", ""}, // equal traces: the later
 		{"ab12c", at + "04.000-ab12cd34", ""},
