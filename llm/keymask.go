@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"encoding/base32"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -8,9 +9,9 @@ import (
 )
 
 // keyMask finds the API key in what a server or a model sends, as it is and in the
-// forms in which it is passed on: with any of its bytes escaped as in URLs or JSON, in
-// hex, and in base64, also as a part of a longer text such as user:key. It works on
-// text that comes in pieces.
+// forms in which it is passed on: with any of its bytes escaped as in URLs, JSON, HTML or
+// literals, in hex, in base32, and in base64 once or twice, also as a part of a longer
+// text such as user:key. It works on text that comes in pieces.
 //
 // It is asked for a key of 8 characters or more. A shorter one is a placeholder
 // ("ollama", "none"), which an answer may well speak of.
@@ -31,7 +32,9 @@ func newKeyMask(key string) *keyMask {
 	var spelled, hexed keyForm
 	for i := range len(key) {
 		c := key[i]
-		step := []string{fmt.Sprintf(`\u%04x`, c), fmt.Sprintf(`\u%04X`, c), fmt.Sprintf("%%%02x", c), fmt.Sprintf("%%%02X", c), string(c)}
+		step := []string{fmt.Sprintf(`\u%04x`, c), fmt.Sprintf(`\u%04X`, c), fmt.Sprintf("%%%02x", c), fmt.Sprintf("%%%02X", c),
+			fmt.Sprintf(`\x%02x`, c), fmt.Sprintf(`\x%02X`, c), fmt.Sprintf(`\%03o`, c),
+			fmt.Sprintf("&#%d;", c), fmt.Sprintf("&#x%x;", c), fmt.Sprintf("&#x%X;", c), fmt.Sprintf("&#X%X;", c), string(c)}
 		if strings.IndexByte(`/\"`, c) >= 0 {
 			step = append([]string{`\` + string(c)}, step...)
 		}
@@ -39,16 +42,18 @@ func newKeyMask(key string) *keyMask {
 		hexed = append(hexed, []string{fmt.Sprintf("%02x", c), fmt.Sprintf("%02X", c)})
 	}
 	m.forms = []keyForm{spelled, hexed}
-	for before := range 3 { // bytes before the key, from the last full group on
-		padded := append(make([]byte, before), key...)
-		// Characters that hold bits of the neighbours, too, may be any.
-		from, to := (before*8+5)/6, len(padded)*8/6
-		for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-			var f keyForm
-			for _, c := range enc.EncodeToString(padded)[from:to] {
-				f = append(f, []string{string(c)})
+	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		for _, once := range within(enc.EncodeToString, 6, 3, key) {
+			m.addText(once)
+			for _, twice := range within(enc.EncodeToString, 6, 3, once) {
+				m.addText(twice)
 			}
-			m.forms = append(m.forms, f)
+		}
+	}
+	for _, enc := range []*base32.Encoding{base32.StdEncoding, base32.HexEncoding} {
+		for _, text := range within(enc.EncodeToString, 5, 5, key) {
+			m.addText(text)
+			m.addText(strings.ToLower(text))
 		}
 	}
 	for _, f := range m.forms {
@@ -57,6 +62,28 @@ func newKeyMask(key string) *keyMask {
 		}
 	}
 	return m
+}
+
+// addText adds a form with one way to write it.
+func (m *keyMask) addText(text string) {
+	var f keyForm
+	for _, c := range text {
+		f = append(f, []string{string(c)})
+	}
+	m.forms = append(m.forms, f)
+}
+
+// within returns what an encoding makes of a text in the midst of another one. A character
+// has so many bits, and a group so many bytes: for each number of bytes before the text
+// in its group, those characters that hold no bits of its neighbours.
+func within(encode func([]byte) string, bits, group int, text string) []string {
+	var out []string
+	for before := range group {
+		padded := append(make([]byte, before), text...)
+		from, to := (before*8+bits-1)/bits, len(padded)*8/bits
+		out = append(out, encode(padded)[from:to])
+	}
+	return out
 }
 
 // match looks for the form at the start of s: it returns its length there, or how many

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -231,6 +232,14 @@ func TestCancellingEndsAtOnce(t *testing.T) {
 func retrying(c *Client) *Client { c.cfg.MaxRetries = 4; return c }
 
 // TestTheKeyIsMaskedHoweverItComesBack: in the answer, whole or in pieces, and in errors.
+func eachByte(format, text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		fmt.Fprintf(&b, format, text[i])
+	}
+	return b.String()
+}
+
 func TestTheKeyIsMaskedHoweverItComesBack(t *testing.T) {
 	key := oddKey()
 	quoted, _ := json.Marshal(key)
@@ -241,6 +250,9 @@ func TestTheKeyIsMaskedHoweverItComesBack(t *testing.T) {
 	forms := map[string]string{
 		"as it is": key, "query": url.QueryEscape(key), "path": url.PathEscape(key), "escaped wholly": all, "escaped in small letters": strings.ToLower(url.QueryEscape(key)[:0]) + lowerEscapes(url.QueryEscape(key)),
 		"JSON": strings.Trim(string(quoted), `"`), "hex": hex.EncodeToString([]byte(key)),
+		"HTML, decimal": eachByte("&#%d;", key), "HTML, hex": eachByte("&#x%x;", key), "escapes of a literal": eachByte(`\x%02x`, key), "octal escapes": eachByte(`\%03o`, key),
+		"base32": base32.StdEncoding.EncodeToString([]byte("user:" + key + "@host")), "base32 in small letters": strings.ToLower(base32.StdEncoding.EncodeToString([]byte(key + "@host"))),
+		"base64 twice": base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte("user:" + key + "@host")))),
 	}
 	for _, enc := range []struct {
 		name string
