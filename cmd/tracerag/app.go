@@ -13,16 +13,17 @@ import (
 	"golang.org/x/term"
 
 	"tracerag/llm"
+	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/prompt"
-	"tracerag/redact"
+	"tracerag/session"
 	"tracerag/trace/store"
 )
 
 // app is what every subcommand works with.
 type app struct {
 	stdin          io.Reader
-	stdout, stderr io.Writer // each an *output, as a rule: see setOutputs
+	stdout, stderr io.Writer // each an *output.Writer, as a rule: see setOutputs
 	// programOut and programErr are where the recorded program and the go command
 	// print, untouched.
 	programOut, programErr io.Writer
@@ -32,12 +33,11 @@ type app struct {
 	dir                    string // flag --dir
 	noPager                bool   // flag --no-pager
 	waiting                *waiting
-	noRedact               bool       // flag --no-redact
-	canLeave               bool       // the command has that flag
-	args                   []string   // the command line
-	said                   *sync.Once // before the first message the masker learns from args
-	redactor               *redact.Redactor
-	learned                map[uint64]bool // hashes of the texts that redactor has seen
+	noRedact               bool            // flag --no-redact
+	canLeave               bool            // the command has that flag
+	args                   []string        // the command line
+	said                   *sync.Once      // before the first message the masker learns from args
+	secrets                *session.Masker // what hides them: see masker
 	masked                 string          // what noteMasked has said
 	refuge                 string          // the directory of a trace that its store did not take; "": all did
 	sections               []section
@@ -205,7 +205,7 @@ func (a *app) fail(err error) int {
 	if errors.Is(err, errPagerLeft) {
 		return exitOK // the reader knows
 	}
-	line, more, _ := strings.Cut(err.Error(), "\n")
+	line, more, _ := strings.Cut(withWayOut(err), "\n")
 	fmt.Fprintf(a.messages(), "tracerag: %s\n", line)
 	a.hint(more)
 	a.hint(llm.Hint(err))
@@ -260,7 +260,7 @@ func (a *app) dirFlag() string {
 
 // terminal reports whether w is one.
 func terminal(w any) bool {
-	f := file(w)
+	f := output.File(w)
 	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
@@ -269,7 +269,7 @@ func (a *app) colors() *string {
 	if !a.color() {
 		return nil
 	}
-	return &colorMark
+	return &output.ColorMark
 }
 
 // color reports whether standard output takes colours.

@@ -189,12 +189,12 @@ func (a *app) conversation(s *store.Store, q *inquiry) (*store.Conversation, *pr
 	}
 	a.warnings(p)
 	a.noteMasked()
-	question := a.mask(q.question)
-	entry := views[0].entry
+	question := a.masker().Text(q.question)
+	entry := views[0].Entry
 	if !q.more {
 		conv := &store.Conversation{Question: question, Messages: []store.Message{{Role: "user", Content: p.Text}}}
 		for _, v := range views {
-			conv.Traces = append(conv.Traces, v.entry.ID)
+			conv.Traces = append(conv.Traces, v.Entry.ID)
 		}
 		return conv, p, entry, nil
 	}
@@ -210,7 +210,7 @@ func (a *app) conversation(s *store.Store, q *inquiry) (*store.Conversation, *pr
 	var all []string
 	for i := range conv.Messages {
 		m := &conv.Messages[i]
-		m.Content = a.clean(a.mask(m.Content)) // which may have been sent with --no-redact
+		m.Content = a.masker().Clean(a.masker().Text(m.Content)) // which may have been sent with --no-redact
 		all = append(all, m.Content)
 	}
 	return conv, recount(p, strings.Join(all, "\n\n")), entry, nil
@@ -296,7 +296,7 @@ var errTokenLimit = errors.New("the answer was cut at a limit of tokens\nraise -
 const mostChecked = 256 << 10
 
 func (a *app) saveAnswer(s *store.Store, about store.Entry, conv *store.Conversation, model string, answer llm.Answer) error {
-	conv.Model, conv.Answer, conv.Incomplete = model, a.clean(answer.Text), answer.Incomplete // as it was shown
+	conv.Model, conv.Answer, conv.Incomplete = model, a.masker().Clean(answer.Text), answer.Incomplete // as it was shown
 	if u := answer.Usage; u != nil {
 		conv.Usage = store.Usage(*u)
 	}

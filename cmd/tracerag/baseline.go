@@ -36,7 +36,7 @@ func (a *app) findBaseline(s *store.Store, value string) (b baselineChoice, err 
 	if value == "" {
 		return b, nil
 	}
-	tr, e, err := loadBaseline(s, value)
+	tr, e, err := s.LoadBaseline(value)
 	if err == nil {
 		return baselineChoice{id: e.ID, main: tr.Program.MainPath}, nil
 	}
@@ -49,23 +49,11 @@ func (a *app) findBaseline(s *store.Store, value string) (b baselineChoice, err 
 	return b, nil
 }
 
-// loadBaseline loads a trace of the store, or by its id one that was made as a baseline.
-func loadBaseline(s *store.Store, name string) (*trace.Trace, store.Entry, error) {
-	tr, e, err := s.Load(name)
-	if err == nil {
-		return tr, e, nil
-	}
-	if tr, e, found := baselines(s).Load(name); found == nil && e.ID == strings.ToLower(name) {
-		return tr, e, nil
-	}
-	return nil, store.Entry{}, err
-}
-
 // checkStore finds out, before a program runs for nothing, whether traces of it can be
 // saved.
 func checkStore(s *store.Store, b baselineChoice) error {
 	if b.words != nil {
-		if err := baselines(s).Check(); err != nil {
+		if err := s.Baselines().Check(); err != nil {
 			return err
 		}
 	}
@@ -189,13 +177,13 @@ func (l *listener) end() string {
 // saveBaseline saves a baseline and returns its id, or says why it is not to be pruned
 // by.
 func (a *app) saveBaseline(s *store.Store, tr *trace.Trace, said string) (id string, err error) {
-	e, err := baselines(s).Save(tr)
+	e, err := s.Baselines().Save(tr)
 	if err != nil || !tr.Exit.Known() || !tr.Exit.Failed() {
 		return e.ID, err
 	}
 	why := tr.Exit.String()
 	if said != "" {
-		why += ": " + a.mask(said)
+		why += ": " + a.masker().Text(said)
 	}
 	a.complain("baseline: %s failed (%s): the tree is not pruned by it\ngive --baseline arguments that only start the program, or the trace of this run to prune by it all the same:\n--baseline=%s",
 		phrase.CommandLine(tr.Command), why, e.ID)
@@ -228,12 +216,12 @@ const baselinesRead = 8
 // knownStart returns arguments with which the program of a run was started as a
 // baseline before, and did not fail; nil: none are known.
 func knownStart(s *store.Store, tr *trace.Trace) []string {
-	list, err := baselines(s).List()
+	list, err := s.Baselines().List()
 	if err != nil || tr.Program.BuildID == "" {
 		return nil
 	}
 	for _, e := range slices.Backward(list[max(0, len(list)-baselinesRead):]) {
-		b, _, err := baselines(s).Load(e.Path)
+		b, _, err := s.Baselines().Load(e.Path)
 		if err != nil || b.Program.BuildID != tr.Program.BuildID || b.Program.MainPath != tr.Program.MainPath || b.Exit != (trace.Exit{}) {
 			continue
 		}

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"tracerag/calltree"
+	"tracerag/output"
 	"tracerag/phrase"
+	"tracerag/session"
 	"tracerag/trace"
 	"tracerag/trace/target"
 )
@@ -111,7 +113,7 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	}); err != nil {
 		return failed(err)
 	}
-	if views[0].trace.Program.BuildID != views[1].trace.Program.BuildID {
+	if views[0].Trace.Program.BuildID != views[1].Trace.Program.BuildID {
 		a.note("the runs are of different builds")
 	}
 	a.notePackages(views)
@@ -122,28 +124,28 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 }
 
 // haveValues reports a run of which no values are known: it would equal any other.
-func haveValues(views []*view) error {
+func haveValues(views []*session.View) error {
 	for _, v := range views {
-		if len(v.trace.Activations) == 0 {
-			return fmt.Errorf("of trace %s no arguments and results are known: record it with tracerag run --values", v.entry.ID)
+		if len(v.Trace.Activations) == 0 {
+			return fmt.Errorf("of trace %s no arguments and results are known: record it with tracerag run --values", v.Entry.ID)
 		}
 	}
 	return nil
 }
 
 // printDiff prints a difference as JSON, in brief, or by text.
-func (a *app) printDiff(views []*view, d *calltree.Diff, o *compareFlags, text func() error) (err error) {
+func (a *app) printDiff(views []*session.View, d *calltree.Diff, o *compareFlags, text func() error) (err error) {
 	defer func() {
 		if errors.Is(err, errPagerLeft) {
 			err = nil // the exit code tells all the same
 		}
 	}()
 	if o.json {
-		w, end := a.printed(jsonOutput)
+		w, end := a.printed(output.JSON)
 		return cmp.Or(d.WriteJSON(w), end())
 	}
 	for i, v := range views {
-		fmt.Fprintf(a.stdout, "%c: %s  %s\n", 'a'+i, v.entry.ID, title(v.trace))
+		fmt.Fprintf(a.stdout, "%c: %s  %s\n", 'a'+i, v.Entry.ID, v.Title())
 	}
 	if o.brief {
 		return d.WriteSummary(a.stdout)
@@ -151,14 +153,14 @@ func (a *app) printDiff(views []*view, d *calltree.Diff, o *compareFlags, text f
 	return text()
 }
 
-func (a *app) diffView(views []*view, o *compareFlags) calltree.View {
-	return calltree.View{Counts: true, Positions: true, Color: a.colors(), Depth: o.depth, MaxNodes: o.nodes, File: views[1].file}
+func (a *app) diffView(views []*session.View, o *compareFlags) calltree.View {
+	return calltree.View{Counts: true, Positions: true, Color: a.colors(), Depth: o.depth, MaxNodes: o.nodes, File: views[1].File}
 }
 
 const otherPackages = "of the runs different packages were recorded (--include, --exclude): not all that one lacks was not called"
 
-func (a *app) notePackages(views []*view) {
-	if !views[0].trace.SamePackages(views[1].trace) {
+func (a *app) notePackages(views []*session.View) {
+	if !views[0].Trace.SamePackages(views[1].Trace) {
 		a.note("%s", otherPackages)
 	}
 }
@@ -193,10 +195,10 @@ func (a *app) ignoring(words []string) (ignoring, error) {
 	return out, nil
 }
 
-func (i ignoring) compare(views []*view) *calltree.Diff {
+func (i ignoring) compare(views []*session.View) *calltree.Diff {
 	var trees []*calltree.Tree
 	for _, v := range views {
-		tree := v.tree
+		tree := v.Tree
 		if len(i.drop) > 0 {
 			tree = tree.Without(func(n *calltree.Node) bool {
 				return slices.ContainsFunc(i.drop, func(drop func(*calltree.Node) bool) bool { return drop(n) })

@@ -13,6 +13,7 @@ import (
 
 	"tracerag/calltree"
 	"tracerag/phrase"
+	"tracerag/session"
 	"tracerag/trace/symbol"
 )
 
@@ -280,13 +281,14 @@ func (c *completer) traces() {
 	if err != nil {
 		return
 	}
+	look := c.a.session(s)
 	named := map[string]bool{}
 	for i, e := range slices.Backward(list) {
 		age := len(list) - 1 - i
 		about, name := e.Saved.Local().Format(time.DateTime), ""
 		if age < described {
-			if h, _, err := c.a.loadHead(s, e.Path); err == nil {
-				about, name = title(h.Trace), h.Trace.Name
+			if h, _, err := look.Head(e.Path); err == nil {
+				about, name = session.Title(h.Trace), h.Trace.Name
 			}
 		}
 		switch age {

@@ -11,7 +11,7 @@ import (
 
 	"tracerag/llm"
 	"tracerag/phrase"
-	"tracerag/source"
+	"tracerag/session"
 	"tracerag/trace"
 	"tracerag/trace/executable"
 	"tracerag/trace/probe"
@@ -162,7 +162,7 @@ func (a *app) doctorSources(t *target.Target) finding {
 		fn := &t.Binary.Funcs[i]
 		tr.Functions = append(tr.Functions, trace.Function{Name: fn.Name, Package: fn.Package, File: fn.File})
 	}
-	c := source.New(sourceConfig(tr, nil)).Whole()
+	c := session.Sources(tr, nil).Whole()
 	f := finding{"sources", "ok", fmt.Sprintf("%s here, %s lines of Go", phrase.Plural(c.Modules, "module", "modules"), phrase.Number(c.Lines)), ""}
 	if len(c.Missing) > 0 {
 		f.Status = "note"

@@ -69,7 +69,7 @@ func (t *tester) run(ctx context.Context, n int) ([]eachRun, error) {
 	t.pkg = strings.TrimSuffix(tgt.Binary.MainPath, ".test")
 	choice, err := t.a.findBaseline(t.store, t.flags.baseline)
 	if err == nil {
-		err = baselines(t.store).Check() // there is always one
+		err = t.store.Baselines().Check() // there is always one
 	}
 	if err == nil {
 		err = t.store.Check()

@@ -18,6 +18,7 @@ import (
 	"tracerag/eval/results"
 	"tracerag/phrase"
 	"tracerag/prompt"
+	"tracerag/session"
 )
 
 const evalHelp = `
@@ -201,7 +202,7 @@ type trial struct {
 // asked is an inquiry with the prompts for it.
 type asked struct {
 	*eval.Inquiry
-	views   []*view
+	views   []*session.View
 	prompts map[eval.Variant]*prompt.Prompt
 	sizes   sizes
 }

@@ -375,7 +375,7 @@ func (x *examiner) answer(ctx context.Context, id string, c eval.Cell, p *prompt
 	}
 	sum := sha256.Sum256([]byte(p.Text))
 	a := eval.Answer{
-		Cell: c, Prompt: hex.EncodeToString(sum[:]), Text: x.a.clean(got.Text), FinishReason: got.FinishReason, ServedBy: got.Model, Notes: got.Notes,
+		Cell: c, Prompt: hex.EncodeToString(sum[:]), Text: x.a.masker().Clean(got.Text), FinishReason: got.FinishReason, ServedBy: got.Model, Notes: got.Notes,
 		Usage: usage(got.Usage), Cost: got.cost, Seconds: took.Seconds(), Asked: time.Now().UTC().Truncate(time.Second),
 	}
 	if got.FinishReason == "length" {

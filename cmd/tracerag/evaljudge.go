@@ -55,7 +55,7 @@ func (x *examiner) judgements(trials []*trial) ([]ask.Job, error) {
 				if err != nil {
 					return value(got.cost), err
 				}
-				j := results.Judged{Answer: answer.ID(), Judge: judge, Text: x.a.clean(got.Text), Usage: usage(got.Usage), Cost: got.cost}
+				j := results.Judged{Answer: answer.ID(), Judge: judge, Text: x.a.masker().Clean(got.Text), Usage: usage(got.Usage), Cost: got.cost}
 				if j.Grading, err = eval.ParseJudgement(got.Text, inq); err != nil {
 					x.a.note("%s: %v\nits reply is kept: remove %s to have it judged again", what, err, x.dir.Path(results.MarksPath(t.Name, id)))
 				}

@@ -35,8 +35,7 @@ func (a *app) makePrompts(t *trial, traces map[string]string, dir *results.Dir, 
 			ids = append(ids, traces[r])
 		}
 		var err error
-		e.tree.sources = withSources
-		a.learnQuestion(q.Question)
+		a.masker().LearnText(q.Question)
 		if q.views, err = a.open(s, ids, &e.tree); err != nil {
 			return fmt.Errorf("inquiry %s: %w", q.ID, err)
 		}
@@ -106,7 +105,7 @@ func (q *asked) measure(in prompt.Input) error {
 // closure counts the lines of all modules in a trial's program.
 func (a *app) closure(t *trial) int {
 	defer a.wait("counting the lines of all modules")()
-	whole := t.inquiries[0].views[0].sources.Whole()
+	whole := t.inquiries[0].views[0].Sources.Whole()
 	for _, m := range whole.Missing {
 		a.note("%s: not counted, for its source is not here: %s", t.Name, m)
 	}
@@ -120,12 +119,12 @@ func (q *asked) functions() []eval.Function {
 	index := map[string]int{}
 	callers := map[string]map[string]bool{}
 	for _, v := range q.views {
-		v.tree.Walk(func(n *calltree.Node, _ int) bool {
+		v.Tree.Walk(func(n *calltree.Node, _ int) bool {
 			name := symbol.Short(n.Func.Name)
 			if _, ok := index[name]; !ok {
 				index[name] = len(all)
 				callers[name] = map[string]bool{}
-				text := v.text(*n.Func)
+				text := v.Text(*n.Func)
 				all = append(all, eval.Function{Name: name, File: text.Display, Start: text.Start, End: text.End})
 			}
 			if n.Parent != nil {

@@ -85,7 +85,7 @@ func (a *app) recordRun(ctx context.Context, x *eval.Experiment, name, program s
 		return "", err
 	}
 	command := append([]string{filepath.Base(program)}, run.Args...)
-	a.learnArgs(command)
+	a.masker().LearnArgs(command)
 	a.note("%s: recording %s", x.Name, phrase.CommandLine(command))
 	defer a.wait("recording " + phrase.CommandLine(command))()
 	idFile := filepath.Join(dir.Path(), ".id")

@@ -14,7 +14,9 @@ import (
 
 	"tracerag/atomicfile"
 	"tracerag/calltree"
+	"tracerag/output"
 	"tracerag/phrase"
+	"tracerag/session"
 	"tracerag/trace/export"
 	"tracerag/trace/store"
 )
@@ -23,8 +25,8 @@ import (
 // it, or of the call tree as tree shows it.
 type exportFormat struct {
 	export.Format
-	tree    func(io.Writer, *view, calltree.View) error // nil: of the trace
-	drawing bool                                        // bounded, since people look at it as it is
+	tree    func(io.Writer, *session.View, calltree.View) error // nil: of the trace
+	drawing bool                                                // bounded, since people look at it as it is
 }
 
 // exportFormats are all formats, those of the trace first.
@@ -33,20 +35,20 @@ func exportFormats() []exportFormat {
 	for _, f := range export.Formats() {
 		out = append(out, exportFormat{Format: f})
 	}
-	whole := func(name, ext, about string, write func(io.Writer, *view, calltree.View) error) {
+	whole := func(name, ext, about string, write func(io.Writer, *session.View, calltree.View) error) {
 		out = append(out, exportFormat{Format: export.Format{Name: name, Ext: ext, About: about}, tree: write})
 	}
 	drawing := func(name, ext, about string, write func(*calltree.Tree, io.Writer, calltree.View) error) {
-		draw := func(w io.Writer, v *view, o calltree.View) error { return write(v.tree, w, o) }
+		draw := func(w io.Writer, v *session.View, o calltree.View) error { return write(v.Tree, w, o) }
 		out = append(out, exportFormat{Format: export.Format{Name: name, Ext: ext, About: about}, tree: draw, drawing: true})
 	}
 	whole("speedscope", ".speedscope.json", "flame graphs in speedscope, one in the order of first calls",
-		func(w io.Writer, v *view, _ calltree.View) error { return v.tree.WriteSpeedscope(w, title(v.trace)) })
+		func(w io.Writer, v *session.View, _ calltree.View) error { return v.Tree.WriteSpeedscope(w, v.Title()) })
 	whole("chrome", ".trace.json", "trace events for Perfetto and chrome://tracing, a track for each goroutine",
-		func(w io.Writer, v *view, _ calltree.View) error { return v.tree.WriteChrome(w, title(v.trace)) })
+		func(w io.Writer, v *session.View, _ calltree.View) error { return v.Tree.WriteChrome(w, v.Title()) })
 	whole("appmap", ".appmap.json", "calls and returns with observed values, for the viewers of AppMap",
-		func(w io.Writer, v *view, _ calltree.View) error {
-			return v.tree.WriteAppMap(w, calltree.AppMap{Title: title(v.trace), GoVersion: v.trace.Program.GoVersion, Recorder: v.trace.Recorder})
+		func(w io.Writer, v *session.View, _ calltree.View) error {
+			return v.Tree.WriteAppMap(w, calltree.AppMap{Title: v.Title(), GoVersion: v.Trace.Program.GoVersion, Recorder: v.Trace.Recorder})
 		})
 	drawing("dot", ".dot", "the tree, drawn by Graphviz", (*calltree.Tree).WriteDOT)
 	drawing("mermaid", ".mmd", "the tree as a flowchart, drawn by Mermaid", (*calltree.Tree).WriteMermaid)
@@ -122,14 +124,14 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 }
 
 // kind is what a format's text is.
-func (f *exportFormat) kind() outputKind {
+func (f *exportFormat) kind() output.Kind {
 	switch {
 	case f.Binary:
-		return bytesOutput
+		return output.Bytes
 	case strings.HasSuffix(f.Ext, "json") || strings.HasSuffix(f.Ext, "jsonl"):
-		return jsonOutput
+		return output.JSON
 	}
-	return textOutput
+	return output.Text
 }
 
 // exportCeiling is the size of the largest export that nobody has asked for. Some
@@ -153,7 +155,7 @@ func (c *ceiling) Write(p []byte) (int, error) {
 // exporter returns what writes a trace in a format.
 func (a *app) exporter(s *store.Store, name string, format exportFormat, t *treeFlags, o calltree.View) (func(io.Writer) error, error) {
 	if format.tree == nil {
-		tr, _, err := a.load(s, name)
+		tr, _, err := a.session(s).Load(name)
 		return func(w io.Writer) error { return format.Write(w, tr) }, err
 	}
 	views, err := a.open(s, []string{name}, t)
@@ -162,7 +164,7 @@ func (a *app) exporter(s *store.Store, name string, format exportFormat, t *tree
 	}
 	v := views[0]
 	a.treeNotes(v)
-	o.Counts, o.Positions, o.File, o.Command = true, format.Name != "sequence", v.file, a.treeCommand(v)
+	o.Counts, o.Positions, o.File, o.Command = true, format.Name != "sequence", v.File, a.treeCommand(v, t)
 	return func(w io.Writer) error { return format.tree(w, v, o) }, nil
 }
 
@@ -178,11 +180,11 @@ func firstChanged(f *pflag.FlagSet) (name string) {
 
 // writeTo writes to standard output or to a file, which is whole or as it was before.
 // What it holds is of a kind.
-func (a *app) writeTo(name string, kind outputKind, write func(io.Writer) error) error {
+func (a *app) writeTo(name string, kind output.Kind, write func(io.Writer) error) error {
 	buffered := func(to io.Writer) error {
-		o := newOutput(to, kind, a.knownSecrets)
+		o := output.New(to, kind, a.knownSecrets)
 		w := bufio.NewWriter(o)
-		return cmp.Or(write(w), w.Flush(), o.flush())
+		return cmp.Or(write(w), w.Flush(), o.Flush())
 	}
 	if name == "-" {
 		return buffered(a.rawStdout())

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"tracerag/phrase"
-
 	"github.com/spf13/pflag"
+
+	"tracerag/phrase"
 )
 
 // section is a heading of a command's help, above the flags that were added

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"tracerag/atomicfile"
+	"tracerag/output"
 	"tracerag/phrase"
+	"tracerag/session"
 	"tracerag/trace"
 	"tracerag/trace/gocmd"
 	"tracerag/trace/store"
@@ -57,10 +59,8 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	if err != nil {
 		return 0, err
 	}
-	if !a.noRedact {
-		a.learn(rec.trace, a.resolver(rec.trace, t.sourceDir), withoutSources)
-	}
-	if rec.trace, err = a.maskedAlone(rec.trace); err != nil { // also for the file: it is to be checked in
+	a.masker().Learn(rec.trace, session.Sources(rec.trace, t.sourceDir), session.WithoutSources)
+	if rec.trace, err = a.masker().Alone(rec.trace); err != nil { // also for the file: it is to be checked in
 		return 0, err
 	}
 	if base == nil {
@@ -69,20 +69,14 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	if t.baseline == "" {
 		t.baseline = "none" // the file may have left behind what it was pruned by
 	}
-	if base, err = a.maskedAlone(base); err != nil {
+	if base, err = a.masker().Alone(base); err != nil {
 		return 0, err
 	}
 	now := rec.trace
-	now = a.maskedTrace(now)
-	views := []*view{{trace: base, entry: entry}, {trace: now, entry: rec.entry}}
-	pruned, err := a.loadBaselines(s, views, t)
-	if err != nil {
+	now = a.masker().Trace(now)
+	views := []*session.View{{Trace: base, Entry: entry}, {Trace: now, Entry: rec.entry}}
+	if err := a.session(s).Look(views, t.options()); err != nil {
 		return 0, err
-	}
-	for _, v := range views {
-		if err := v.look(pruned, t); err != nil {
-			return 0, err
-		}
 	}
 	d := ignore.compare(views)
 	if d.A.Size+d.B.Size == 0 {
@@ -141,7 +135,7 @@ func (g *gateFlags) load(a *app, s *store.Store) (*trace.Trace, store.Entry, err
 			return nil, store.Entry{}, fmt.Errorf("there is no baseline %s: the same command with --update makes it of a run that is right", g.baseline)
 		}
 	}
-	tr, e, err := a.load(s, g.baseline)
+	tr, e, err := a.session(s).Load(g.baseline)
 	if err != nil {
 		return nil, e, fmt.Errorf("--gate: %w", err)
 	}
@@ -166,7 +160,7 @@ func (a *app) recordGate(ctx context.Context, s *store.Store, command []string, 
 		return nil, err
 	}
 	if g == nil {
-		r.output = file(a.stderr)
+		r.output = output.File(a.stderr)
 		rec, err := apart.record(ctx, s, command, r)
 		if err != nil {
 			return nil, err
@@ -206,7 +200,7 @@ func (a *app) noteSetting(base, now *trace.Trace) {
 // writeBaseline writes what of a trace is the same everywhere. It is for many to read:
 // secrets on the command line are masked.
 func (a *app) writeBaseline(path string, tr *trace.Trace) error {
-	masked, err := a.maskedAlone(tr.Portable())
+	masked, err := a.masker().Alone(tr.Portable())
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/trace/gocmd"
 	"tracerag/trace/store"
@@ -314,7 +315,7 @@ func (a *app) runInner(ctx context.Context, f *pflag.FlagSet, dir string, r *run
 			return exitRunFailed
 		}
 		defer log.Close()
-		a.stderr = newOutput(log, textOutput, a.knownSecrets)
+		a.stderr = output.New(log, output.Text, a.knownSecrets)
 	}
 	rec, err := a.recordInner(ctx, f, args, &order, r, &report, path+".json")
 	report.Ended = true

@@ -38,6 +38,8 @@ var layers = map[string][]string{
 	"redact":            {"redact/rules", "trace/symbol"},
 	"redact/rules":      {},
 	"redact/redacttest": {},
+	"output":            {"redact", "visible"},
+	"session":           {"calltree", "phrase", "redact", "source", "trace", "trace/store", "visible"},
 	"prompt/tokens":     {},
 	"prompt":            {"phrase", "calltree", "source", "trace", "trace/symbol", "prompt/tokens", "visible"},
 	"visible":           {},
@@ -67,7 +69,7 @@ var layers = map[string][]string{
 	"mcp": {"calltree", "prompt", "prompt/tokens", "relevance", "source", "trace"},
 
 	"cmd/tracerag": {"atomicfile", "rank", "relevance", "trace", "trace/executable", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/profiles", "trace/store", "trace/export", "trace/symbol",
-		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "viewer", "phrase", "eval", "eval/ask", "eval/report", "eval/results", "visible"},
+		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "session", "output", "viewer", "phrase", "eval", "eval/ask", "eval/report", "eval/results", "visible"},
 }
 
 // only lists packages of others that a few of ours alone may import.

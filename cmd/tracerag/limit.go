@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"tracerag/phrase"
+	"tracerag/session"
 	"tracerag/trace"
 	"tracerag/trace/store"
 )
@@ -53,14 +54,14 @@ const promptMemory = 4 << 10
 
 // promptFits returns an error if a prompt about the views would take more memory than
 // their traces may.
-func (a *app) promptFits(views []*view) error {
+func (a *app) promptFits(views []*session.View) error {
 	limit, err := a.readLimit()
 	if err != nil {
 		return err
 	}
 	for _, v := range views {
-		if err := limit.Fits(v.entry.Size, v.tree.Size, promptMemory); err != nil {
-			return fmt.Errorf("%s: no prompt of a call tree of %s nodes: %w\nor a part of it: --focus FUNC", v.entry.Path, phrase.Number(v.tree.Size), err)
+		if err := limit.Fits(v.Entry.Size, v.Tree.Size, promptMemory); err != nil {
+			return fmt.Errorf("%s: no prompt of a call tree of %s nodes: %w\nor a part of it: --focus FUNC", v.Entry.Path, phrase.Number(v.Tree.Size), err)
 		}
 	}
 	return nil

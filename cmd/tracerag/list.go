@@ -8,74 +8,15 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"tracerag/output"
 	"tracerag/phrase"
-	"tracerag/trace"
-	"tracerag/trace/store"
+	"tracerag/session"
 	"tracerag/visible"
 )
 
 const listHelp = `
 list lists the saved traces, the oldest first, with the names that other commands
 take: an id, or @last, @prev.`
-
-// summary is a line of list, and what show --json prints.
-type summary struct {
-	ID         string         `json:"id"`
-	Path       string         `json:"path"`
-	Saved      time.Time      `json:"saved"`
-	Bytes      int64          `json:"bytes"`
-	Error      string         `json:"error,omitempty"` // why it cannot be read; the rest is missing then
-	Name       string         `json:"name,omitempty"`  // its user's, or its test's
-	Test       trace.Test     `json:"test,omitzero"`
-	Command    []string       `json:"command,omitempty"`
-	Dir        string         `json:"dir,omitempty"`
-	Recorder   string         `json:"recorder,omitempty"`
-	Sampled    bool           `json:"sampled,omitempty"`
-	Start      time.Time      `json:"start,omitzero"`
-	Seconds    float64        `json:"seconds"`
-	Exit       *trace.Exit    `json:"exit,omitempty"` // none: a profile does not say
-	Program    *trace.Program `json:"program,omitempty"`
-	Include    []string       `json:"include,omitempty"`
-	Exclude    []string       `json:"exclude,omitempty"`
-	Baseline   string         `json:"baseline,omitempty"`
-	Calls      int64          `json:"calls"`
-	Functions  int            `json:"functions"`
-	Nodes      int            `json:"nodes"`
-	Goroutines int64          `json:"goroutines,omitempty"`
-	Lined      int            `json:"functions_with_lines,omitempty"` // whose lines were watched
-	Losses     []trace.Loss   `json:"losses,omitempty"`
-	Questions  int            `json:"questions,omitempty"` // conversations saved beside it
-
-	title string
-}
-
-func (a *app) summarize(s *store.Store, e store.Entry) summary {
-	out := summary{ID: e.ID, Path: e.Path, Saved: e.Saved, Bytes: e.Size}
-	h, _, err := a.loadHead(s, e.Path)
-	if err != nil {
-		out.Error = err.Error()
-		return out
-	}
-	a.describeHead(&out, s, e, h)
-	return out
-}
-
-// describeHead fills in what a trace says of itself.
-func (a *app) describeHead(out *summary, s *store.Store, e store.Entry, h *trace.Head) {
-	tr := h.Trace
-	out.Name, out.Test = tr.Name, tr.Test
-	out.Command, out.Dir, out.Recorder, out.Sampled = tr.Command, tr.Dir, tr.Recorder, tr.Sampled
-	out.Start, out.Seconds, out.Program, out.title = tr.Start, tr.Duration.Seconds(), &tr.Program, title(tr)
-	if !tr.Sampled {
-		out.Exit = &tr.Exit
-	}
-	out.Include, out.Exclude, out.Baseline, out.Losses = tr.Include, tr.Exclude, tr.Baseline, tr.Losses
-	out.Calls, out.Functions, out.Nodes, out.Goroutines = h.Calls, len(tr.Functions), h.Nodes, tr.Goroutines
-	out.Lined = len(tr.Lines)
-	if answers, err := s.Answers(e); err == nil {
-		out.Questions = len(answers)
-	}
-}
 
 func runList(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, listHelp)
@@ -95,13 +36,14 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	if err := a.canMask(); err != nil { // which is no fault of any trace
+	if err := a.masker().Err(); err != nil { // which is no fault of any trace
 		return a.fail(err)
 	}
 	read := a.wait("reading " + phrase.Plural(len(entries), "trace", "traces"))
-	list := make([]summary, 0, len(entries))
+	look := a.session(s)
+	list := make([]session.Summary, 0, len(entries))
 	for _, e := range entries {
-		list = append(list, a.summarize(s, e))
+		list = append(list, look.List(e))
 	}
 	read()
 	if *asJSON {
@@ -136,7 +78,7 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 		default:
 			exit = fmt.Sprint(e.Exit.Code)
 		}
-		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), phrase.Number(e.Calls), phrase.Number(e.Functions), exit, e.title)
+		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), phrase.Number(e.Calls), phrase.Number(e.Functions), exit, e.Title)
 	}
 	if err := w.Flush(); err != nil {
 		return a.fail(err)
@@ -145,7 +87,7 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 }
 
 func (a *app) printJSON(v any) error {
-	w, end := a.printed(jsonOutput)
+	w, end := a.printed(output.JSON)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ")

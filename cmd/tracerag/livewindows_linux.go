@@ -67,7 +67,7 @@ func (w *windows) start(name string) (answer, error) {
 		return answer{}, err
 	}
 	if w.baseline == "" {
-		e, err := baselines(w.s).Save(w.live.Window(nil, now))
+		e, err := w.s.Baselines().Save(w.live.Window(nil, now))
 		if err != nil {
 			return answer{}, fmt.Errorf("saving what ran before: %w", err)
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +15,10 @@ import (
 	"syscall"
 
 	"tracerag/mcp"
+	"tracerag/output"
 	"tracerag/prompt"
 	"tracerag/relevance"
+	"tracerag/session"
 	"tracerag/trace/store"
 )
 
@@ -51,11 +52,12 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 	if terminal(a.stdin) {
 		a.note("an agent is to start this command, and talks to it on standard input; Ctrl-C ends it")
 	}
-	b := &mcpBackend{app: a.forAgent(), store: s, tree: t}
-	if err := b.app.canMask(); err != nil {
+	// The same placeholders as long as the server runs.
+	b := &mcpBackend{app: a, look: session.Session{Store: s, Mask: a.masker()}, tree: t.options()}
+	if err := b.look.Mask.Err(); err != nil {
 		return a.fail(err)
 	}
-	o := mcp.Options{Backend: b, Dir: a.cwd, Mask: b.app.mask, Version: version()}
+	o := mcp.Options{Backend: b, Dir: a.cwd, Mask: b.look.Mask.Text, Version: version()}
 	if *allowRun {
 		r := newCommandRecorder(s)
 		defer r.close()
@@ -63,7 +65,7 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := mcp.Serve(ctx, o, io.NopCloser(a.stdin), nopCloser{newOutput(a.rawStdout(), messageOutput, b.app.knownSecrets)}); err != nil {
+	if err := mcp.Serve(ctx, o, io.NopCloser(a.stdin), nopCloser{output.New(a.rawStdout(), output.Messages, a.knownSecrets)}); err != nil {
 		return a.fail(err)
 	}
 	return exitOK
@@ -73,20 +75,11 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// forAgent is the app whose output an agent reads: secrets are masked always, by the
-// same placeholders as long as the server runs.
-func (a *app) forAgent() *app {
-	out := *a
-	out.noRedact = false
-	out.redactor, out.learned = a.newMasker(), nil
-	return &out
-}
-
 // mcpBackend opens traces for an agent.
 type mcpBackend struct {
-	app   *app
-	store *store.Store
-	tree  treeFlags
+	app  *app
+	look session.Session
+	tree session.TreeOptions
 
 	mu   sync.Mutex
 	kept []keptView // the one used last at the end
@@ -115,14 +108,14 @@ func (b *mcpBackend) keptNodes() (n int) {
 
 // List implements mcp.Backend.
 func (b *mcpBackend) List() (int, iter.Seq[mcp.Listed], error) {
-	entries, err := b.store.List()
+	entries, err := b.look.Store.List()
 	if err != nil {
 		return 0, nil, err
 	}
 	return len(entries), func(yield func(mcp.Listed) bool) {
 		for _, e := range slices.Backward(entries) {
-			sum := b.app.summarize(b.store, e)
-			l := mcp.Listed{ID: sum.ID, Name: sum.Name, Saved: sum.Saved, Title: sum.title, Calls: sum.Calls, Functions: sum.Functions, Error: sum.Error}
+			sum := b.look.List(e)
+			l := mcp.Listed{ID: sum.ID, Name: sum.Name, Saved: sum.Saved, Title: sum.Title, Calls: sum.Calls, Functions: sum.Functions, Error: sum.Error}
 			switch {
 			case sum.Error != "":
 			case sum.Exit != nil:
@@ -176,7 +169,7 @@ func (b *mcpBackend) Open(whole bool, names ...string) (*mcp.View, error) {
 // has looked at before. Nothing else is found: the store itself would take the name of
 // any file.
 func (b *mcpBackend) find(name string) (store.Entry, error) {
-	e, err := b.store.Find(name)
+	e, err := b.look.Store.Find(name)
 	var missing *store.NotFoundError
 	if errors.As(err, &missing) {
 		return e, notFoundForAgent(missing)
@@ -184,7 +177,7 @@ func (b *mcpBackend) find(name string) (store.Entry, error) {
 	if err != nil || filepath.IsAbs(name) {
 		return e, err
 	}
-	dir, err := filepath.EvalSymlinks(b.store.Dir())
+	dir, err := filepath.EvalSymlinks(b.look.Store.Dir())
 	if err != nil {
 		return e, err
 	}
@@ -211,20 +204,19 @@ func notFoundForAgent(e *store.NotFoundError) error {
 
 // open opens traces as tracerag tree and the other commands do.
 func (b *mcpBackend) open(whole bool, paths []string) (*mcp.View, error) {
-	a := *b.app
-	var said bytes.Buffer // what the command line would say on standard error
-	a.stderr, a.quiet = &said, false
-	t := b.tree
-	t.sources = withSources
+	var warnings []string
+	look := b.look
+	look.Warn = func(err error) { warnings = append(warnings, err.Error()) }
+	o := b.tree
 	if whole {
-		t.baseline = "none"
+		o.Baseline = session.NoBaseline
 	}
-	views, err := a.open(b.store, paths, &t)
+	views, err := look.Open(paths, o)
 	if err != nil {
 		return nil, err
 	}
 	out := &mcp.View{
-		Rank: func(question string) *relevance.Ranking { return b.app.ranking(b.store, question, views) },
+		Rank: func(question string) *relevance.Ranking { return b.app.ranking(b.look.Store, question, views) },
 		Prompt: func(question string, budget int) (*prompt.Prompt, error) {
 			if err := b.app.promptFits(views); err != nil {
 				return nil, err
@@ -233,11 +225,10 @@ func (b *mcpBackend) open(whole bool, paths []string) (*mcp.View, error) {
 			return prompt.Build(in, prompt.Options{Variant: prompt.Ordered, Budget: budget})
 		},
 	}
-	notes := strings.Split(strings.TrimSpace(said.String()), "\n")
 	for i, v := range views {
-		run := &mcp.Run{ID: v.entry.ID, Title: title(v.trace), Trace: v.trace, Tree: v.tree, Pruned: v.pruned, Notes: v.notes(), Source: b.app.maskedSource(v), File: v.file}
-		if i == 0 && notes[0] != "" {
-			run.Notes = append(run.Notes, notes...)
+		run := &mcp.Run{ID: v.Entry.ID, Title: v.Title(), Trace: v.Trace, Tree: v.Tree, Pruned: v.Pruned, Notes: v.Notes(), Source: v.MaskedText(b.look.Mask), File: v.File}
+		if i == 0 {
+			run.Notes = append(run.Notes, warnings...)
 		}
 		out.Runs = append(out.Runs, run)
 	}

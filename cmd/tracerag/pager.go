@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"tracerag/output"
 	"tracerag/phrase"
 )
 
@@ -38,19 +39,19 @@ var errPagerLeft = errors.New("the pager was left")
 
 // paginate leads standard output through a pager, where there is a terminal to read at.
 func (a *app) paginate() {
-	o, ok := a.stdout.(*output)
+	o, ok := a.stdout.(*output.Writer)
 	if !ok || a.pager() != nil || a.noPager || !terminal(o) || a.getenv("TERM") == "dumb" {
 		return
 	}
 	if command := a.pagerCommand(); command != "" && command != "cat" {
-		o.to = &pager{command: command, out: o.to}
+		o.Redirect(&pager{command: command, out: o.To()})
 	}
 }
 
 // pager is the pager that standard output is led through, nil for none.
 func (a *app) pager() *pager {
-	if o, ok := a.stdout.(*output); ok {
-		p, _ := o.to.(*pager)
+	if o, ok := a.stdout.(*output.Writer); ok {
+		p, _ := o.To().(*pager)
 		return p
 	}
 	return nil
@@ -117,9 +118,9 @@ func (a *app) closePager() {
 	if p == nil {
 		return
 	}
-	o := a.stdout.(*output)
-	_ = o.flush() // to a reader who may have left
-	o.to = p.out
+	o := a.stdout.(*output.Writer)
+	_ = o.Flush() // to a reader who may have left
+	o.Redirect(p.out)
 	if p.cmd == nil {
 		return
 	}

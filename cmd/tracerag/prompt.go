@@ -10,6 +10,7 @@ import (
 	"github.com/atotto/clipboard"
 
 	"tracerag/prompt"
+	"tracerag/session"
 	"tracerag/trace/store"
 )
 
@@ -134,13 +135,12 @@ func (a *app) operands(s *store.Store, compare, words []string, needQuestion boo
 }
 
 // build makes the prompt for one trace, or for two.
-func (a *app) build(s *store.Store, names []string, question string, t *treeFlags, p *promptFlags) (*prompt.Prompt, []*view, error) {
+func (a *app) build(s *store.Store, names []string, question string, t *treeFlags, p *promptFlags) (*prompt.Prompt, []*session.View, error) {
 	o, err := a.promptOptions(p)
 	if err != nil {
 		return nil, nil, err
 	}
-	a.learnQuestion(question)
-	t.sources = withSources
+	a.masker().LearnText(question)
 	views, err := a.open(s, names, t)
 	if err != nil {
 		return nil, nil, err
@@ -152,17 +152,17 @@ func (a *app) build(s *store.Store, names []string, question string, t *treeFlag
 	defer a.wait("making the prompt")()
 	pr, err := prompt.Build(in, o)
 	if err == nil {
-		pr.Text = a.clean(pr.Text) // names and places are not among what a prompt masks
+		pr.Text = a.masker().Clean(pr.Text) // names and places are not among what a prompt masks
 	}
 	return pr, views, err
 }
 
 // fullInput is what a prompt about some views is made of, with what flags add. There
 // is none about an empty tree.
-func (a *app) fullInput(question string, views []*view, p *promptFlags) (prompt.Input, error) {
+func (a *app) fullInput(question string, views []*session.View, p *promptFlags) (prompt.Input, error) {
 	for _, v := range views {
-		if v.tree.Size == 0 {
-			return prompt.Input{}, fmt.Errorf("trace %s: the call tree is empty: %s", v.entry.ID, emptyReason(v.trace, v))
+		if v.Tree.Size == 0 {
+			return prompt.Input{}, fmt.Errorf("trace %s: the call tree is empty: %s", v.Entry.ID, emptyReason(v.Trace, v))
 		}
 	}
 	if err := a.promptFits(views); err != nil {

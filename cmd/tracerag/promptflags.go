@@ -13,6 +13,7 @@ import (
 	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
+	"tracerag/session"
 	"tracerag/source"
 	"tracerag/trace"
 )
@@ -132,16 +133,16 @@ func firstOf(s ...string) string {
 }
 
 // input puts one or two views into what a prompt is made of.
-func (a *app) promptInput(question string, views ...*view) prompt.Input {
+func (a *app) promptInput(question string, views ...*session.View) prompt.Input {
 	in := prompt.Input{Question: question}
-	if !a.noRedact {
-		in.Mask = a.masker()
+	if m := a.masker(); m != nil {
+		in.Mask = m.Redactor()
 	}
 	for _, v := range views {
-		in.Runs = append(in.Runs, prompt.Run{Title: title(v.trace), Tree: v.tree, Notes: v.notes()})
+		in.Runs = append(in.Runs, prompt.Run{Title: v.Title(), Tree: v.Tree, Notes: v.Notes()})
 	}
 	of := ownerOf(views)
-	in.Source = func(f trace.Function) source.Text { return of(f).text(f) }
+	in.Source = func(f trace.Function) source.Text { return of(f).Text(f) }
 	in.Lines = linesOf(views)
 	in.Score = a.score(question, views)
 	return in
@@ -149,14 +150,14 @@ func (a *app) promptInput(question string, views ...*view) prompt.Input {
 
 // ownerOf returns the view whose resolver answers for a function: that of the first
 // run that has it, since a function of two runs is the same function.
-func ownerOf(views []*view) func(trace.Function) *view {
-	owner := map[trace.Function]*view{}
+func ownerOf(views []*session.View) func(trace.Function) *session.View {
+	owner := map[trace.Function]*session.View{}
 	for i := len(views) - 1; i >= 0; i-- {
-		for _, f := range views[i].trace.Functions {
+		for _, f := range views[i].Trace.Functions {
 			owner[f] = views[i]
 		}
 	}
-	return func(f trace.Function) *view {
+	return func(f trace.Function) *session.View {
 		if v := owner[f]; v != nil {
 			return v
 		}
@@ -165,21 +166,21 @@ func ownerOf(views []*view) func(trace.Function) *view {
 }
 
 // named returns what --types adds, nil without it.
-func (p *promptFlags) named(views ...*view) func(trace.Function, source.Text) []source.Decl {
+func (p *promptFlags) named(views ...*session.View) func(trace.Function, source.Text) []source.Decl {
 	if !p.types {
 		return nil
 	}
 	of := ownerOf(views)
-	return func(f trace.Function, t source.Text) []source.Decl { return of(f).sources.Named(t) }
+	return func(f trace.Function, t source.Text) []source.Decl { return of(f).Sources.Named(t) }
 }
 
 // linesOf returns which lines of a function ran, in each of the runs that called it;
 // nothing if nobody watched them in one of those.
-func linesOf(views []*view) func(trace.Function) []trace.Lines {
+func linesOf(views []*session.View) func(trace.Function) []trace.Lines {
 	known := map[trace.Function][]trace.Lines{}
 	for _, v := range views {
-		for id, f := range v.trace.Functions {
-			known[f] = append(known[f], v.trace.Lines[trace.FuncID(id)])
+		for id, f := range v.Trace.Functions {
+			known[f] = append(known[f], v.Trace.Lines[trace.FuncID(id)])
 		}
 	}
 	return func(f trace.Function) []trace.Lines {

@@ -11,10 +11,12 @@ import (
 	"strings"
 	"sync"
 
+	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/prompt/tokens"
 	"tracerag/rank"
 	"tracerag/relevance"
+	"tracerag/session"
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/store"
@@ -61,15 +63,14 @@ func runRank(a *app, _ context.Context, c *command, args []string) int {
 		}
 		question = string(data)
 	}
-	a.learnQuestion(question)
-	t.sources = withSources
+	a.masker().LearnText(question)
 	views, err := a.open(s, names, &t)
 	if err != nil {
 		return a.fail(err)
 	}
 	for _, v := range views {
-		if v.tree.Size == 0 {
-			return a.fail(fmt.Errorf("trace %s: the call tree is empty: %s", v.entry.ID, emptyReason(v.trace, v)))
+		if v.Tree.Size == 0 {
+			return a.fail(fmt.Errorf("trace %s: the call tree is empty: %s", v.Entry.ID, emptyReason(v.Trace, v)))
 		}
 	}
 	r := a.ranking(s, question, views)
@@ -78,7 +79,7 @@ func runRank(a *app, _ context.Context, c *command, args []string) int {
 		fs = fs[:min(*limit, len(fs))]
 	}
 	if *asJSON {
-		w, end := a.printed(jsonOutput)
+		w, end := a.printed(output.JSON)
 		err = cmp.Or(a.writeRankJSON(w, question, r, fs), end())
 	} else {
 		err = a.writeRank(a.stdout, fs)
@@ -116,13 +117,13 @@ const backgroundBytes = 32 << 20
 const passingRuns = 50
 
 // ranking ranks the functions of views as one run.
-func (a *app) ranking(s *store.Store, question string, views []*view) *relevance.Ranking {
+func (a *app) ranking(s *store.Store, question string, views []*session.View) *relevance.Ranking {
 	var runs []relevance.Run
-	e := relevance.Evidence{Baselines: views[0].bases} // which are those of all
+	e := relevance.Evidence{Baselines: views[0].Bases} // which are those of all
 	packages := map[string]bool{}
 	for _, v := range views {
-		runs = append(runs, relevance.Run{Trace: v.trace, Tree: v.tree, Source: v.text})
-		for _, f := range v.trace.Functions {
+		runs = append(runs, relevance.Run{Trace: v.Trace, Tree: v.Tree, Source: v.Text})
+		for _, f := range v.Trace.Functions {
 			packages[f.Package] = true
 		}
 	}
@@ -132,13 +133,13 @@ func (a *app) ranking(s *store.Store, question string, views []*view) *relevance
 	}
 	e.Others = func(yield func(string) bool) {
 		// Runs that are compared are of one program, or of two builds of it.
-		for text := range views[0].sources.Functions(list, backgroundBytes) {
+		for text := range views[0].Sources.Functions(list, backgroundBytes) {
 			if !yield(text) {
 				return
 			}
 		}
 	}
-	if len(views) == 1 && failed(views[0].trace) {
+	if len(views) == 1 && failed(views[0].Trace) {
 		e.Passing = a.passing(s, views[0])
 	}
 	return relevance.Rank(question, runs, e)
@@ -150,10 +151,10 @@ func failed(t *trace.Trace) bool {
 }
 
 // passing yields the saved runs of a view's program that did not fail.
-func (a *app) passing(s *store.Store, v *view) iter.Seq[*trace.Trace] {
+func (a *app) passing(s *store.Store, v *session.View) iter.Seq[*trace.Trace] {
 	return func(yield func(*trace.Trace) bool) {
 		n := 0
-		for sibling, err := range s.Siblings(v.entry, v.trace) {
+		for sibling, err := range s.Siblings(v.Entry, v.Trace) {
 			if err != nil {
 				a.note("not counted among the runs that passed: %v", err)
 				continue
@@ -170,7 +171,7 @@ func (a *app) passing(s *store.Store, v *view) iter.Seq[*trace.Trace] {
 
 // score returns what a prompt's functions are kept by, worked out when it is
 // first asked for; nil if nothing is asked.
-func (a *app) score(question string, views []*view) func(trace.Function) (float64, string) {
+func (a *app) score(question string, views []*session.View) func(trace.Function) (float64, string) {
 	if strings.TrimSpace(question) == "" {
 		return nil
 	}
@@ -200,7 +201,7 @@ func (a *app) writeRank(w io.Writer, fs []relevance.Function) error {
 		}
 		fmt.Fprintf(b, "%3d  %.2f  %s  %s, %s\n", i+1, f.Score, f.Name, place, size)
 		if f.Why != "" {
-			fmt.Fprintf(b, "           %s\n", a.mask(f.Why))
+			fmt.Fprintf(b, "           %s\n", a.masker().Text(f.Why))
 		}
 	}
 	return b.Flush()
@@ -232,13 +233,13 @@ type rankFunction struct {
 }
 
 func (a *app) writeRankJSON(w io.Writer, question string, r *relevance.Ranking, fs []relevance.Function) error {
-	out := rankJSON{Schema: "tracerag.rank/1", Question: a.mask(question), Total: len(r.Functions), Functions: []rankFunction{}}
+	out := rankJSON{Schema: "tracerag.rank/1", Question: a.masker().Text(question), Total: len(r.Functions), Functions: []rankFunction{}}
 	count := tokens.For("")
 	for i := range fs {
 		f := &fs[i]
 		reasons := append([]rank.Reason{}, f.Reasons...)
 		for i := range reasons {
-			reasons[i].What = a.mask(reasons[i].What)
+			reasons[i].What = a.masker().Text(reasons[i].What)
 		}
 		out.Functions = append(out.Functions, rankFunction{
 			Name: f.Name, Symbol: f.Symbol, Position: f.Position, Score: f.Score, Calls: f.Calls,

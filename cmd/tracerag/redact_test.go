@@ -207,7 +207,7 @@ func TestCommandsThatShowATraceHaveNoRedact(t *testing.T) {
 		}
 		shows := strings.Contains(help.String(), "\n      --focus FUNC") || strings.Contains(c.args, "TRACE") && !without[c.name]
 		if has := strings.Contains(help.String(), "--no-redact"); shows && !has {
-			t.Errorf("%s shows traces and has no --no-redact: add a.redactFlag, and load them by a.load or a.open", c.name)
+			t.Errorf("%s shows traces and has no --no-redact: add a.redactFlag, and open them by a.session", c.name)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"tracerag/output"
 	"tracerag/viewer"
 )
 
@@ -46,7 +47,7 @@ func runReport(a *app, _ context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	var omitted []string
-	err = a.writeTo(*out, pageOutput, func(w io.Writer) (err error) {
+	err = a.writeTo(*out, output.Page, func(w io.Writer) (err error) {
 		omitted, err = page.WriteReport(w, *limit<<20)
 		return err
 	})

@@ -28,7 +28,7 @@ func runRm(a *app, _ context.Context, c *command, args []string) int {
 		if entries, err = s.List(); err != nil {
 			return a.fail(err)
 		}
-		if err := removeAll(baselines(s)); err != nil {
+		if err := removeAll(s.Baselines()); err != nil {
 			return a.fail(err)
 		}
 	}

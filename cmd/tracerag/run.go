@@ -18,9 +18,11 @@ import (
 
 	"tracerag/atomicfile"
 	"tracerag/calltree"
+	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
+	"tracerag/session"
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/gocmd"
@@ -397,12 +399,8 @@ func idFileError(err error) error {
 // finish says what was recorded, and asks the question if there is one.
 func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *treeFlags, p *promptFlags, m *modelFlags, question string, toClipboard bool) error {
 	tr := rec.trace
-	v := &view{trace: tr, entry: rec.entry} // not masked: nothing but figures is shown
-	base, err := a.loadBaselines(s, []*view{v}, t)
-	if err == nil {
-		err = v.look(base, t)
-	}
-	if err != nil {
+	v := &session.View{Trace: tr, Entry: rec.entry} // not masked: nothing but figures is shown
+	if err := a.session(s).Look([]*session.View{v}, t.options()); err != nil {
 		a.note("recorded as trace %s", rec.entry.ID)
 		return err
 	}
@@ -415,14 +413,14 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	a.note("recorded %s%s of %s in %s (%s, %s)", floor, phrase.Plural(tr.Calls(), "call", "calls"), phrase.Plural(len(tr.Functions), "function", "functions"),
 		phrase.Plural(tr.Goroutines, "goroutine", "goroutines"), tr.Exit, phrase.Duration(tr.Duration))
 	switch {
-	case v.base != "":
-		a.note("call tree: %s, %s after pruning by %s", phrase.Plural(v.whole, "node", "nodes"), phrase.Number(v.whole-v.pruned), v.base)
+	case v.Base != "":
+		a.note("call tree: %s, %s after pruning by %s", phrase.Plural(v.Whole, "node", "nodes"), phrase.Number(v.Whole-v.Pruned), v.Base)
 	case rec.tests:
-		a.note("call tree: %s", phrase.Plural(v.whole, "node", "nodes"))
+		a.note("call tree: %s", phrase.Plural(v.Whole, "node", "nodes"))
 	default:
-		a.note("call tree: %s (%s)", phrase.Plural(v.whole, "node", "nodes"), a.startHint(s, tr))
+		a.note("call tree: %s (%s)", phrase.Plural(v.Whole, "node", "nodes"), a.startHint(s, tr))
 	}
-	if v.tree.Size == 0 {
+	if v.Tree.Size == 0 {
 		empty := fmt.Errorf("trace %s: the call tree is empty: %s", rec.entry.ID, emptyReason(tr, v))
 		if question != "" {
 			return empty // there is nothing to ask about
@@ -443,7 +441,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 		return err
 	}
 	var pr *prompt.Prompt
-	if err = a.promptFits([]*view{v}); err == nil {
+	if err = a.promptFits([]*session.View{v}); err == nil {
 		in := a.promptInput("", v)
 		in.Mask = nil // nothing but its size is shown
 		in.Named = p.named(v)
@@ -489,7 +487,7 @@ func (p *progress) set(done, total int) {
 		return
 	}
 	if p.bar == nil {
-		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(file(p.a.stderr)), progressbar.OptionSetDescription("tracerag: "+visible.Line(p.what)),
+		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(output.File(p.a.stderr)), progressbar.OptionSetDescription("tracerag: "+visible.Line(p.what)),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(false))
 	}
 	_ = p.bar.Set(done)

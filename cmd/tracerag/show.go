@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tracerag/phrase"
+	"tracerag/session"
 	"tracerag/trace"
 	"tracerag/visible"
 )
@@ -37,19 +38,17 @@ func runShow(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	h, e, err := a.loadHead(s, name)
+	sum, err := a.session(s).Summarize(name)
 	if err != nil {
 		return a.fail(err)
 	}
-	sum := summary{ID: e.ID, Path: e.Path, Saved: e.Saved, Bytes: e.Size}
-	a.describeHead(&sum, s, e, h)
 	if *asJSON {
 		if err := a.printJSON(sum); err != nil {
 			return a.fail(err)
 		}
 		return exitOK
 	}
-	if err := describe(a.stdout, h.Trace, &sum); err != nil {
+	if err := describe(a.stdout, sum.Head.Trace, &sum); err != nil {
 		return a.fail(err)
 	}
 	return exitOK
@@ -57,7 +56,7 @@ func runShow(a *app, _ context.Context, c *command, args []string) int {
 
 // describe writes what is known of a trace, a line each. An imported profile
 // leaves much unknown, which gets no line.
-func describe(w io.Writer, tr *trace.Trace, sum *summary) error {
+func describe(w io.Writer, tr *trace.Trace, sum *session.Summary) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(key string, values ...string) {
 		values = slices.DeleteFunc(values, func(s string) bool { return s == "" })
@@ -111,7 +110,7 @@ func describe(w io.Writer, tr *trace.Trace, sum *summary) error {
 	if sum.Questions > 0 {
 		row("asked", phrase.Plural(sum.Questions, "conversation", "conversations"))
 	}
-	for i, text := range lossTexts(tr.Losses, ": tracerag show --json") {
+	for i, text := range session.Losses(tr.Losses, ": tracerag show --json") {
 		key := ""
 		if i == 0 {
 			key = "not recorded"
@@ -119,27 +118,4 @@ func describe(w io.Writer, tr *trace.Trace, sum *summary) error {
 		row(key, text)
 	}
 	return tw.Flush()
-}
-
-// lossTexts says what a trace lacks, a line each. Of a kind that has many it says the
-// first few and how many more there are: a trace from elsewhere may hold any number.
-// The hint says where they are listed.
-func lossTexts(losses []trace.Loss, hint string) []string {
-	const most = 10
-	var out []string
-	kinds := map[trace.LossKind]int{}
-	for _, l := range losses {
-		kinds[l.Kind]++
-	}
-	seen := map[trace.LossKind]int{}
-	for _, l := range losses {
-		seen[l.Kind]++
-		switch n, all := seen[l.Kind], kinds[l.Kind]; {
-		case n < most || all == most:
-			out = append(out, lossText(l))
-		case n == most:
-			out = append(out, fmt.Sprintf("and %s more like these", phrase.Number(all-most+1))+hint)
-		}
-	}
-	return out
 }

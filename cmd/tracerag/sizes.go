@@ -49,8 +49,8 @@ func runSizes(a *app, _ context.Context, c *command, args []string) int {
 		var titles []string
 		closure := 0
 		for _, v := range views {
-			titles = append(titles, title(v.trace))
-			whole := v.sources.Whole()
+			titles = append(titles, v.Title())
+			whole := v.Sources.Whole()
 			closure = max(closure, whole.Lines)
 			for _, m := range whole.Missing {
 				if !missing[m] {

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"tracerag/calltree"
+	"tracerag/output"
 	"tracerag/phrase"
+	"tracerag/session"
 	"tracerag/trace"
 )
 
@@ -60,21 +62,21 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 	if *json {
 		format = "json"
 	}
-	view := calltree.View{Depth: *depth, MaxNodes: *nodes, Counts: true, Positions: !*plain, IDs: *ids, Values: !*bare, Color: a.colors(), File: v.file,
-		Command: a.treeCommand(v)}
+	view := calltree.View{Depth: *depth, MaxNodes: *nodes, Counts: true, Positions: !*plain, IDs: *ids, Values: !*bare, Color: a.colors(), File: v.File,
+		Command: a.treeCommand(v, &t)}
 	switch format {
 	case "json":
-		w, end := a.printed(jsonOutput)
-		err = cmp.Or(v.tree.WriteJSON(w), end())
+		w, end := a.printed(output.JSON)
+		err = cmp.Or(v.Tree.WriteJSON(w), end())
 	case "dot":
-		err = v.tree.WriteDOT(a.stdout, view)
+		err = v.Tree.WriteDOT(a.stdout, view)
 	case "mermaid":
-		err = v.tree.WriteMermaid(a.stdout, view)
+		err = v.Tree.WriteMermaid(a.stdout, view)
 	case "sequence":
-		err = v.tree.WriteSequence(a.stdout, view)
+		err = v.Tree.WriteSequence(a.stdout, view)
 	default:
 		a.treeNotes(v)
-		err = v.tree.WriteText(a.stdout, view)
+		err = v.Tree.WriteText(a.stdout, view)
 	}
 	if err != nil {
 		return a.fail(err)
@@ -83,29 +85,29 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 }
 
 // treeCommand is the command line that shows a view's tree.
-func (a *app) treeCommand(v *view) string {
-	return "tracerag tree" + a.dirFlag() + " " + strings.Join(append([]string{v.entry.ID}, v.flags...), " ")
+func (a *app) treeCommand(v *session.View, t *treeFlags) string {
+	return "tracerag tree" + a.dirFlag() + " " + strings.Join(append([]string{v.Entry.ID}, t.words()...), " ")
 }
 
 // treeNotes says on standard error what is not in the tree.
-func (a *app) treeNotes(v *view) {
-	if v.pruned > 0 {
-		a.note("%s left out, which %s did, too (--baseline=none shows them)", phrase.Plural(v.pruned, "node", "nodes"), v.base)
+func (a *app) treeNotes(v *session.View) {
+	if v.Pruned > 0 {
+		a.note("%s left out, which %s did, too (--baseline=none shows them)", phrase.Plural(v.Pruned, "node", "nodes"), v.Base)
 	}
-	for _, n := range v.notes() {
+	for _, n := range v.Notes() {
 		a.note("%s", n)
 	}
-	if v.tree.Size == 0 {
-		a.note("the tree is empty: %s", emptyReason(v.trace, v))
+	if v.Tree.Size == 0 {
+		a.note("the tree is empty: %s", emptyReason(v.Trace, v))
 	}
 }
 
 // emptyReason says why there is nothing to see, and the way out.
-func emptyReason(tr *trace.Trace, v *view) string {
+func emptyReason(tr *trace.Trace, v *session.View) string {
 	switch {
 	case len(tr.Nodes) == 0:
 		return "no function of the recorded packages was called; run with --include to record others"
-	case v.pruned > 0:
+	case v.Pruned > 0:
 		return "the baseline did all of it, too; --baseline=none shows it"
 	}
 	return "all of it is package initialisation; --init shows it"

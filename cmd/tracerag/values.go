@@ -20,6 +20,7 @@ import (
 	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/redact"
+	"tracerag/session"
 	"tracerag/trace"
 	"tracerag/trace/breakpoint"
 	"tracerag/trace/store"
@@ -61,12 +62,8 @@ type valuePlan struct {
 // planValues returns the plan of a command line.
 func (a *app) planValues(v *valueFlags, t *treeFlags, p *promptFlags, question *string) *valuePlan {
 	return &valuePlan{v, func(s *store.Store, tr *trace.Trace) ([]string, error) {
-		vw := &view{trace: tr}
-		base, err := a.loadBaselines(s, []*view{vw}, t)
-		if err == nil {
-			err = vw.look(base, t)
-		}
-		if err != nil {
+		vw := &session.View{Trace: tr}
+		if err := a.session(s).Look([]*session.View{vw}, t.options()); err != nil {
 			return nil, err
 		}
 		whole, err := calltree.Build(tr, calltree.Options{})
@@ -173,21 +170,21 @@ func hasFunction(tgt *target.Target, pattern string) error {
 }
 
 // valueFunctions are the linker names of the functions that a pattern means.
-func (a *app) valueFunctions(pattern string, v *view, whole *calltree.Tree, p *promptFlags, question string) (names []string, err error) {
+func (a *app) valueFunctions(pattern string, v *session.View, whole *calltree.Tree, p *promptFlags, question string) (names []string, err error) {
 	add := func(n *calltree.Node, _ int) bool {
 		names = append(names, n.Func.Name)
 		return true
 	}
 	switch pattern {
 	case "all":
-		v.tree.Walk(add)
+		v.Tree.Walk(add)
 		return names, nil
 	case ownFunctions:
 		if p.budget != "" {
 			return a.keptFunctions(v, p, question)
 		}
-		v.tree.Walk(func(n *calltree.Node, depth int) bool {
-			if own(&v.trace.Program, n.Func.Package) {
+		v.Tree.Walk(func(n *calltree.Node, depth int) bool {
+			if own(&v.Trace.Program, n.Func.Package) {
 				add(n, depth)
 			}
 			return true
@@ -198,7 +195,7 @@ func (a *app) valueFunctions(pattern string, v *view, whole *calltree.Tree, p *p
 }
 
 // keptFunctions are those of which the prompt for a question has the whole source.
-func (a *app) keptFunctions(v *view, p *promptFlags, question string) (names []string, err error) {
+func (a *app) keptFunctions(v *session.View, p *promptFlags, question string) (names []string, err error) {
 	o, err := a.promptOptions(p)
 	if err != nil {
 		return nil, err
@@ -332,8 +329,8 @@ func (a *app) hider(tr *trace.Trace) (hider, error) {
 		return hider{}, nil
 	}
 	// Where the program has them from tells more than their forms do.
-	a.learn(tr, a.resolver(tr, nil), withSources)
-	return hider{a.masker().Numbered()}, a.canMask()
+	a.masker().Learn(tr, session.Sources(tr, nil), session.WithSources)
+	return hider{a.masker().Redactor().Numbered()}, a.masker().Err()
 }
 
 func (h hider) mask() func(string) string {

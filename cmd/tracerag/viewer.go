@@ -14,9 +14,10 @@ import (
 	"time"
 
 	"tracerag/llm"
+	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/prompt"
-	"tracerag/redact"
+	"tracerag/session"
 	"tracerag/trace/store"
 	"tracerag/viewer"
 )
@@ -105,45 +106,41 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 	if err != nil {
 		return nil, err
 	}
-	a.learnQuestion(question)
-	t.sources = withSources
+	a.masker().LearnText(question)
 	views, err := a.open(s, names, t)
 	if err != nil {
 		return nil, err
 	}
 	c := viewer.Content{
-		Clean:   a.cleanJSON,
-		Draft:   viewer.Draft{Question: a.mask(question), Variant: o.Variant, Budget: o.Budget},
+		Clean:   a.masker().CleanJSON,
+		Draft:   viewer.Draft{Question: a.masker().Text(question), Variant: o.Variant, Budget: o.Budget},
 		Command: a.promptCommand(views, t, p),
 		Prompt:  a.pagePrompt(views, p, o),
 	}
 	for _, v := range views {
-		notes := v.notes()
-		if v.pruned > 0 {
-			notes = append(notes, fmt.Sprintf("%s left out, which %s did, too (--baseline=none shows them)", phrase.Plural(v.pruned, "node", "nodes"), v.base))
+		notes := v.Notes()
+		if v.Pruned > 0 {
+			notes = append(notes, fmt.Sprintf("%s left out, which %s did, too (--baseline=none shows them)", phrase.Plural(v.Pruned, "node", "nodes"), v.Base))
 		}
-		if !v.trace.SamePackages(views[0].trace) {
+		if !v.Trace.SamePackages(views[0].Trace) {
 			notes = append(notes, otherPackages)
 		}
-		c.Runs = append(c.Runs, viewer.Run{ID: v.entry.ID, Title: title(v.trace), Trace: v.trace, Tree: v.tree, Notes: notes, Source: a.maskedSource(v)})
+		c.Runs = append(c.Runs, viewer.Run{ID: v.Entry.ID, Title: v.Title(), Trace: v.Trace, Tree: v.Tree, Notes: notes, Source: v.MaskedText(a.masker())})
 		if model != nil {
-			model.about = append(model.about, v.entry)
+			model.about = append(model.about, v.Entry)
 		}
 	}
 	return viewer.New(c)
 }
 
 // pagePrompt returns what makes a page's prompts, each as tracerag prompt makes it.
-func (a *app) pagePrompt(views []*view, p *promptFlags, o prompt.Options) func(viewer.Draft) (*prompt.Prompt, error) {
+func (a *app) pagePrompt(views []*session.View, p *promptFlags, o prompt.Options) func(viewer.Draft) (*prompt.Prompt, error) {
 	var last prompt.Input // whose score is that of every draft with its question
-	var opened *redact.Redactor
-	if !a.noRedact {
-		opened = a.masker().Clone()
-	}
+	opened := a.masker().Fork()
 	return func(d viewer.Draft) (*prompt.Prompt, error) {
 		fresh := *a
 		if opened != nil {
-			fresh.redactor = opened.Clone() // secrets have the same numbers, whatever was shown since
+			fresh.secrets = opened.Fork() // secrets have the same numbers, whatever was shown since
 		}
 		in, err := fresh.fullInput(d.Question, views, p)
 		if err != nil {
@@ -161,14 +158,14 @@ func (a *app) pagePrompt(views []*view, p *promptFlags, o prompt.Options) func(v
 
 // promptCommand is the command line that prints the prompts of a page, but for what
 // the page has fields for.
-func (a *app) promptCommand(views []*view, t *treeFlags, p *promptFlags) string {
+func (a *app) promptCommand(views []*session.View, t *treeFlags, p *promptFlags) string {
 	words := []string{"tracerag prompt" + a.dirFlag()}
 	if len(views) == 2 {
-		words = append(words, "--compare="+views[0].entry.ID, views[1].entry.ID)
+		words = append(words, "--compare="+views[0].Entry.ID, views[1].Entry.ID)
 	} else {
-		words = append(words, views[0].entry.ID)
+		words = append(words, views[0].Entry.ID)
 	}
-	words = append(words, views[0].flags...)
+	words = append(words, t.words()...)
 	for _, pattern := range t.focus {
 		words = append(words, "--focus="+phrase.Quote(pattern))
 	}
@@ -222,9 +219,9 @@ func (m *pageModel) Ask(ctx context.Context, d viewer.Draft, p *prompt.Prompt, s
 		return nil, err
 	}
 	start := time.Now()
-	out := newOutput(stream, textOutput, m.app.knownSecrets)
+	out := output.New(stream, output.Text, m.app.knownSecrets)
 	answer, askErr := client.Ask(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: p.Text}}}, out)
-	askErr = cmp.Or(askErr, out.flush())
+	askErr = cmp.Or(askErr, out.Flush())
 	if hint := llm.Hint(askErr); hint != "" {
 		askErr = fmt.Errorf("%w\n%s", askErr, hint)
 	}
@@ -236,7 +233,7 @@ func (m *pageModel) Ask(ctx context.Context, d viewer.Draft, p *prompt.Prompt, s
 		askErr = errTokenLimit
 	}
 	notes := append(answer.Notes, answerNotes(answer, time.Since(start))...)
-	conv := &store.Conversation{Question: m.app.mask(d.Question), Messages: []store.Message{{Role: "user", Content: p.Text}}}
+	conv := &store.Conversation{Question: m.app.masker().Text(d.Question), Messages: []store.Message{{Role: "user", Content: p.Text}}}
 	for _, e := range m.about {
 		conv.Traces = append(conv.Traces, e.ID)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"tracerag/output"
 	"tracerag/visible"
 )
 
@@ -27,7 +28,7 @@ func (a *app) wait(what string) (done func()) {
 	if a.quiet || !terminal(a.stderr) || a.getenv("TERM") == "dumb" || a.waiting != nil {
 		return func() {}
 	}
-	line := &waiting{w: file(a.stderr), what: visible.Line(what)}
+	line := &waiting{w: output.File(a.stderr), what: visible.Line(what)}
 	a.waiting = line
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {

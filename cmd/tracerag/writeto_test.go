@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tracerag/output"
 )
 
 // What was there stays when what should replace it fails half way.
@@ -17,7 +19,7 @@ func TestWriteToKeepsWhatWasThere(t *testing.T) {
 	}
 	a := &app{getenv: os.Getenv}
 	broken := errors.New("no room")
-	err := a.writeTo(name, textOutput, func(w io.Writer) error {
+	err := a.writeTo(name, output.Text, func(w io.Writer) error {
 		_, err := io.WriteString(w, strings.Repeat("half ", 10_000))
 		return errors.Join(err, broken)
 	})
@@ -30,13 +32,13 @@ func TestWriteToKeepsWhatWasThere(t *testing.T) {
 	if names, _ := filepath.Glob(name + "*"); len(names) != 1 {
 		t.Errorf("beside it: %v", names)
 	}
-	if err := a.writeTo(name, textOutput, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+	if err := a.writeTo(name, output.Text, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	if data, _ := os.ReadFile(name); string(data) != "new" {
 		t.Errorf("%q", data)
 	}
-	if err := a.writeTo(os.DevNull, textOutput, func(w io.Writer) error { return nil }); err != nil {
+	if err := a.writeTo(os.DevNull, output.Text, func(w io.Writer) error { return nil }); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"encoding/binary"
@@ -12,7 +12,7 @@ import (
 	"tracerag/trace"
 )
 
-// learn shows the masker what a trace holds, and the files that its functions are in,
+// Learn shows the masker what a trace holds, and the files that its functions are in,
 // before any of it is masked. A literal may be known as a password by its name in a
 // source, and be a mere argument in the command line or among the values, or the other
 // way round.
@@ -20,46 +20,50 @@ import (
 // Rules take a second for 12 MB of sources. Where neither sources nor values are shown,
 // a file matters only if it has eight bytes in common with the little that is: of
 // the 63 files of a run of esbuild (2.6 MB) three have.
-func (a *app) learn(tr *trace.Trace, sources *source.Resolver, shown shows) {
-	if a.noRedact {
+func (m *Masker) Learn(tr *trace.Trace, sources *source.Resolver, shown Shows) {
+	if m == nil {
 		return
 	}
-	l := a.masker().Learner()
+	l := m.Redactor().Learner()
 	tr.Masked(l)
 	paths := map[string]bool{}
 	for _, path := range []string{tr.Dir, tr.Program.Path} {
 		paths[path] = true
-		a.learnText(l, path)
+		m.learnText(l, path)
 	}
 	for _, f := range tr.Functions {
 		if dir := filepath.Dir(f.File); !paths[dir] {
 			paths[dir] = true
-			a.learnText(l, dir)
+			m.learnText(l, dir)
 		}
 	}
 	var matters *byteRuns
-	if shown == headAlone || shown == withoutSources && len(tr.Activations) == 0 {
+	if shown == HeadAlone || shown == WithoutSources && len(tr.Activations) == 0 {
 		matters = runsOf(tr)
 	}
 	for _, text := range sources.Files(functionsOf(tr)) {
 		if matters == nil || matters.in(text) {
-			a.learnText(l, text)
+			m.learnText(l, text)
 		}
 	}
 }
 
-// shows says what an output has of a trace.
-type shows int
+// Shows says what of a trace is shown, so that the masker need not learn from more.
+type Shows int
 
+// What may be shown.
 const (
-	withSources    shows = iota
-	withoutSources       // the tree, and values if it has any
-	headAlone
+	WithSources    Shows = iota
+	WithoutSources       // the tree, and values if it has any
+	HeadAlone
 )
 
-// learnHead is learn for what is shown without its tree. Values may tell that an
+// LearnHead is Learn for what is shown without its tree. Values may tell that an
 // argument is a password; those that have nothing in common with the rest do not matter.
-func (a *app) learnHead(h *trace.Head) {
+func (m *Masker) LearnHead(h *trace.Head) {
+	if m == nil {
+		return
+	}
 	tr := *h.Trace
 	matters := runsOf(&tr)
 	for _, seen := range h.Seen {
@@ -70,36 +74,35 @@ func (a *app) learnHead(h *trace.Head) {
 			}
 		}
 	}
-	a.learn(&tr, a.resolver(&tr, nil), headAlone)
+	m.Learn(&tr, Sources(&tr, nil), HeadAlone)
 }
 
 // learnText shows the masker a text, unless it has seen it: runs that are compared are
 // of one program.
-func (a *app) learnText(l redact.Learner, text string) {
+func (m *Masker) learnText(l redact.Learner, text string) {
 	h := maphash.String(learnSeed, text)
-	if a.learned[h] {
-		return
+	m.mu.Lock()
+	old := m.learned[h]
+	m.learned[h] = true
+	m.mu.Unlock()
+	if !old {
+		l.Text(text)
 	}
-	if a.learned == nil {
-		a.learned = map[uint64]bool{}
-	}
-	a.learned[h] = true
-	l.Text(text)
 }
 
 var learnSeed = maphash.MakeSeed()
 
-// learnQuestion shows the masker what the user asks, before a trace is masked.
-func (a *app) learnQuestion(question string) {
-	if !a.noRedact {
-		a.masker().Learn(question)
+// LearnText shows the masker a text that stands beside a trace, such as a question.
+func (m *Masker) LearnText(text string) {
+	if m != nil {
+		m.Redactor().Learn(text)
 	}
 }
 
-// learnArgs shows the masker a command line that messages may quote.
-func (a *app) learnArgs(args []string) {
-	if !a.noRedact {
-		a.masker().Learner().Args(args)
+// LearnArgs shows the masker a command line that messages may quote.
+func (m *Masker) LearnArgs(args []string) {
+	if m != nil {
+		m.Redactor().Learner().Args(args)
 	}
 }
 

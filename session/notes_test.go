@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ func TestLossNotes(t *testing.T) {
 		"1 function could not be watched",
 		"some inlined calls of 1 function could not be watched: those that called nothing are missing",
 	}
-	if got := lossNotes(tr); !slices.Equal(got, want) {
+	if got := LossNotes(tr); !slices.Equal(got, want) {
 		t.Errorf("the notes are\n%q\nwant\n%q", got, want)
 	}
 }

@@ -1,0 +1,134 @@
+package session
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tracerag/calltree"
+	"tracerag/phrase"
+	"tracerag/source"
+	"tracerag/trace"
+	"tracerag/trace/store"
+	"tracerag/visible"
+)
+
+// View is one recorded run as it is looked at: its tree, pruned and focused, and its
+// sources.
+type View struct {
+	Trace   *trace.Trace
+	Entry   store.Entry
+	Tree    *calltree.Tree
+	Whole   int            // nodes of the tree before it was pruned
+	Pruned  int            // nodes that a baseline did, too, and that are left out
+	Base    string         // command line of the run that was pruned by; "": none
+	Bases   []*trace.Trace // the runs that were pruned by
+	Sources *source.Resolver
+}
+
+// look builds the tree, prunes and focuses it.
+func (v *View) look(baselines []*trace.Trace, o TreeOptions) (err error) {
+	if v.Sources == nil {
+		v.Sources = Sources(v.Trace, o.SourceDirs)
+	}
+	v.Bases = baselines
+	how := calltree.Options{Mode: o.Mode, KeepInit: o.KeepInit, MaxNodes: o.MaxNodes}
+	if v.Tree, err = calltree.Build(v.Trace, how); err != nil {
+		return err
+	}
+	v.Whole = v.Tree.Size
+	if len(baselines) > 0 {
+		var trees []*calltree.Tree
+		for _, b := range baselines {
+			tree, err := calltree.Build(b, how)
+			if err != nil {
+				return &BaselineError{Err: err}
+			}
+			trees = append(trees, tree)
+		}
+		v.Base = Title(baselines[0])
+		v.Pruned = v.Tree.Prune(calltree.Merge(trees...))
+	}
+	if len(o.Focus) > 0 {
+		v.Tree, err = v.Tree.Focus(o.Focus...)
+	}
+	return err
+}
+
+// Title names the run by its command line.
+func (v *View) Title() string { return Title(v.Trace) }
+
+// Notes are what the trace lacks: see [Losses].
+func (v *View) Notes() []string { return LossNotes(v.Trace) }
+
+// Text returns the source of a function of the trace, with its secrets.
+func (v *View) Text(f trace.Function) source.Text { return v.Sources.Find(sourceFunc(&f)) }
+
+// MaskedText returns what gives the source of a function of the trace, without secrets.
+func (v *View) MaskedText(m *Masker) func(trace.Function) source.Text {
+	return func(f trace.Function) source.Text {
+		t := v.Text(f)
+		t.Doc, t.Signature, t.Body, t.Warning = m.Text(t.Doc), m.Text(t.Signature), m.Text(t.Body), m.Text(t.Warning)
+		return t
+	}
+}
+
+// File returns the name under which a function's file is shown in a tree: in the
+// program's own module the path within it, elsewhere the base name, since the
+// function's name has its package.
+func (v *View) File(f *trace.Function) string {
+	if main := v.Trace.Program.Main.Path; main != "" && (f.Package == main || strings.HasPrefix(f.Package, main+"/")) {
+		if t := v.Text(*f); t.Display != "" {
+			return t.Display
+		}
+	}
+	return path.Base(strings.ReplaceAll(f.File, "\\", "/"))
+}
+
+// Title names a run by its command line. An imported profile has none: nobody
+// knows how its program was started.
+func Title(tr *trace.Trace) string {
+	switch {
+	case len(tr.Command) > 0:
+		return visible.Line(phrase.CommandLine(tr.Command))
+	case tr.Program.Path != "":
+		return "profile of " + visible.Line(phrase.Quote(tr.Program.Path))
+	}
+	return "profile of a program"
+}
+
+// Sources finds the sources of a trace as it was recorded, in more directories, too.
+func Sources(tr *trace.Trace, dirs []string) *source.Resolver {
+	return source.New(sourceConfig(tr, dirs))
+}
+
+func sourceConfig(tr *trace.Trace, roots []string) source.Config {
+	p := &tr.Program
+	c := source.Config{
+		Main: sourceModule(p.Main), MainPackage: p.MainPath, Dir: tr.Dir, GoVersion: p.GoVersion, GOOS: p.GOOS, GOARCH: p.GOARCH, Built: p.ModTime, Roots: roots,
+	}
+	for _, m := range p.Deps {
+		c.Deps = append(c.Deps, sourceModule(m))
+	}
+	// A program that was run outside of its module still tells where that is.
+	for _, f := range tr.Functions {
+		if f.Package == p.MainPath && filepath.IsAbs(f.File) {
+			c.Roots = append(slices.Clip(roots), filepath.Dir(f.File))
+			break
+		}
+	}
+	return c
+}
+
+func sourceModule(m trace.Module) source.Module {
+	out := source.Module{Path: m.Path, Version: m.Version}
+	if m.Replace != nil {
+		out.ReplacePath, out.ReplaceVersion = m.Replace.Path, m.Replace.Version
+	}
+	return out
+}
+
+func sourceFunc(f *trace.Function) source.Func {
+	return source.Func{Name: f.Name, Package: f.Package, File: f.File, StartLine: f.StartLine}
+}
