@@ -78,7 +78,7 @@ func buildVariant(in prompt.Input, v eval.Variant) (*prompt.Prompt, error) {
 	o := prompt.Options{Variant: prompt.Variant(name)}
 	if budget != "" {
 		var err error
-		if o.Budget, err = parseBudget(budget, window(o)); err != nil {
+		if o.Budget, err = prompt.ParseBudget(budget, o.ContextSize()); err != nil {
 			return nil, err
 		}
 	}

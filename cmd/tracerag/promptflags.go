@@ -2,11 +2,8 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -76,43 +73,11 @@ func (a *app) promptOptions(p *promptFlags) (prompt.Options, error) {
 	}
 	if p.budget != "" {
 		var err error
-		if o.Budget, err = parseBudget(p.budget, window(o)); err != nil {
-			return o, err
+		if o.Budget, err = prompt.ParseBudget(p.budget, o.ContextSize()); err != nil {
+			return o, fmt.Errorf("--budget=%w", err)
 		}
 	}
 	return o, nil
-}
-
-// window is how many tokens the model takes that options choose.
-func window(o prompt.Options) int {
-	if o.Window != 0 {
-		return o.Window
-	}
-	m, _ := tokens.Lookup(o.Model)
-	return m.Window
-}
-
-// parseBudget reads a number of tokens: "8000", "8_000", "8k", "1.5M", or a share
-// of the model's window, "50%".
-func parseBudget(s string, window int) (int, error) {
-	digits, unit := strings.ToLower(strings.ReplaceAll(s, "_", "")), 1.0
-	most := math.MaxInt32 / 1.0
-	switch digits[max(len(digits)-1, 0):] {
-	case "k":
-		unit = 1000
-	case "m":
-		unit = 1e6
-	case "%":
-		unit, most = float64(window)/100, float64(window)
-	}
-	if unit != 1 {
-		digits = digits[:len(digits)-1]
-	}
-	n, err := strconv.ParseFloat(digits, 64)
-	if tokens := n * unit; err == nil && tokens >= 1 && tokens <= most && strings.Trim(digits, "0123456789.") == "" {
-		return int(tokens), nil
-	}
-	return 0, fmt.Errorf("--budget=%s: want a number of tokens, such as 8000 or 8k, or a share of the model's window, such as 50%%", s)
 }
 
 // counter is the counter of tokens that options choose.

@@ -1,0 +1,42 @@
+package prompt
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"tracerag/prompt/tokens"
+)
+
+// ContextSize is how many tokens the model takes that the options name.
+func (o *Options) ContextSize() int {
+	if o.Window != 0 {
+		return o.Window
+	}
+	m, _ := tokens.Lookup(o.Model)
+	return m.Window
+}
+
+// ParseBudget reads a number of tokens: "8000", "8_000", "8k", "1.5M", or a share of
+// the model's context size in tokens, "50%".
+func ParseBudget(s string, contextSize int) (int, error) {
+	digits, unit := strings.ToLower(strings.ReplaceAll(s, "_", "")), 1.0
+	most := math.MaxInt32 / 1.0
+	switch digits[max(len(digits)-1, 0):] {
+	case "k":
+		unit = 1000
+	case "m":
+		unit = 1e6
+	case "%":
+		unit, most = float64(contextSize)/100, float64(contextSize)
+	}
+	if unit != 1 {
+		digits = digits[:len(digits)-1]
+	}
+	n, err := strconv.ParseFloat(digits, 64)
+	if tokens := n * unit; err == nil && tokens >= 1 && tokens <= most && strings.Trim(digits, "0123456789.") == "" {
+		return int(tokens), nil
+	}
+	return 0, fmt.Errorf("%s: want a number of tokens, such as 8000 or 8k, or a share of the model's window, such as 50%%", s)
+}
