@@ -172,13 +172,13 @@ func (e *Experiment) check(variants []string) error {
 	case !idPattern.MatchString(e.Name):
 		return fmt.Errorf("name: %q: want letters, digits, - and _", e.Name)
 	case e.Program == "":
-		return fmt.Errorf("program: there is none: want a package's directory, or an import path with @ and a version")
+		return fmt.Errorf("program: missing: want a package's directory, or an import path with @ and a version")
 	case strings.Contains(string(e.Program), "@") && !modulePattern.MatchString(string(e.Program)):
 		return fmt.Errorf("program: %q: want an import path, @ and a version (v1.2.3)", e.Program)
 	case len(e.Runs) == 0:
-		return fmt.Errorf("runs: there are none")
+		return fmt.Errorf("runs: missing")
 	case len(e.Inquiries) == 0:
-		return fmt.Errorf("inquiries: there are none")
+		return fmt.Errorf("inquiries: missing")
 	case e.Repetitions < 0 || e.Repetitions > MaxRepetitions:
 		return fmt.Errorf("repetitions: %d: want 1 to %d", e.Repetitions, MaxRepetitions)
 	}
@@ -196,7 +196,7 @@ func (e *Experiment) check(variants []string) error {
 	}
 	for i, m := range e.Models {
 		if strings.TrimSpace(m) == "" || slices.Contains(e.Models[:i], m) {
-			return fmt.Errorf("models: %q is empty or stands there twice", m)
+			return fmt.Errorf("models: %q is empty or repeated", m)
 		}
 	}
 	// Runs and inquiries are names of files, and case is nothing to some systems.
@@ -213,7 +213,7 @@ func (e *Experiment) check(variants []string) error {
 	for i := range e.Inquiries {
 		q := &e.Inquiries[i]
 		if slices.ContainsFunc(e.Inquiries[:i], func(o Inquiry) bool { return strings.EqualFold(o.ID, q.ID) }) {
-			return fmt.Errorf("inquiries: there are two with the id %q", q.ID)
+			return fmt.Errorf("inquiries: the id %q is repeated", q.ID)
 		}
 		if err := q.check(e.Runs); err != nil {
 			return fmt.Errorf("inquiry %q: %w", q.ID, err)
@@ -228,20 +228,20 @@ func (i *Inquiry) check(runs map[string]Run) error {
 	case !idPattern.MatchString(i.ID):
 		return fmt.Errorf("want an id of letters, digits, - and _")
 	case i.Question == "":
-		return fmt.Errorf("there is no question")
+		return fmt.Errorf("missing question")
 	case len(i.Runs) < 1 || len(i.Runs) > 2:
 		return fmt.Errorf("%d runs: want one, or two that are compared", len(i.Runs))
 	case i.Kind != "" && !slices.Contains(kinds, i.Kind):
 		return fmt.Errorf("kind %q: want %s", i.Kind, strings.Join(kinds, ", "))
 	case len(i.Criteria) == 0:
-		return fmt.Errorf("no criteria: nothing would tell a good answer from a bad one")
+		return fmt.Errorf("criteria: missing: without criteria no answer can be graded")
 	}
 	if i.Title == "" {
 		i.Title = i.ID
 	}
 	for _, r := range i.Runs {
 		if _, ok := runs[r]; !ok {
-			return fmt.Errorf("there is no run %q", r)
+			return fmt.Errorf("unknown run %q", r)
 		}
 	}
 	seen := map[string]bool{}
@@ -268,14 +268,14 @@ func (c *Criterion) check() error {
 		for _, n := range names {
 			for _, one := range Alternatives(n) {
 				if one == "" {
-					return fmt.Errorf("%q: there is nothing beside the |", n)
+					return fmt.Errorf("%q: empty alternative beside |", n)
 				}
 			}
 		}
 	}
 	switch {
 	case strings.TrimSpace(c.Text) == "":
-		return fmt.Errorf("there is no text: what has an answer to do?")
+		return fmt.Errorf("text: missing: say what an answer must contain")
 	case !(c.Points > 0) || math.IsInf(c.Points, 0): // NaN is not, either
 		return fmt.Errorf("%g points: want more than 0", c.Points)
 	case kinds > 1:
@@ -313,7 +313,7 @@ func (e *Experiment) checkVariants(known []string) error {
 			return fmt.Errorf("%q: want %s, or one of them with a budget, as in ordered@16k", v, strings.Join(known, ", "))
 		}
 		if slices.Contains(e.Variants[:i], v) {
-			return fmt.Errorf("%s stands there twice", v)
+			return fmt.Errorf("%s is repeated", v)
 		}
 	}
 	return nil

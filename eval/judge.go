@@ -126,7 +126,7 @@ func ParseJudgement(text string, inq *Inquiry) (Grading, error) {
 	}
 	marks, ok := lastMarks(text)
 	if !ok {
-		return Grading{}, fmt.Errorf(`judgement: there is no JSON object with "marks" in the reply: %q`, cut(text, 80))
+		return Grading{}, fmt.Errorf(`judgement: no JSON object with "marks" in the reply: %q`, cut(text, 80))
 	}
 	given := map[string]Mark{}
 	for _, m := range marks {

@@ -57,7 +57,7 @@ func parse(data []byte, variants []string) (*Experiment, error) {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("a second document stands behind the first: one experiment is one file")
+		return nil, errors.New("a second document follows the first: write one experiment a file")
 	}
 	if err := e.check(variants); err != nil {
 		return nil, err

@@ -109,7 +109,7 @@ func (x *exchange) serverSays(s said, status int) *Error {
 			e.hint = "set OPENAI_API_KEY, or TRACERAG_API_KEY_FILE to a file that holds the key"
 		}
 	case status == 404 || status == 405:
-		e.Kind, e.what = KindURL, "there is no chat endpoint at "+c.redact.clean(c.cfg.BaseURL)
+		e.Kind, e.what = KindURL, "no chat endpoint at "+c.redact.clean(c.cfg.BaseURL)
 		e.hint = x.urlHint()
 	case tlsWords.MatchString(s.message):
 		e.Kind, e.what = KindURL, "the server speaks https"
@@ -214,7 +214,7 @@ func (x *exchange) noResponse(err error) *Error {
 	var op *net.OpError
 	switch {
 	case errors.As(err, &dns):
-		e.what = "there is no host of that name"
+		e.what = "host not found"
 		e.retry = !dns.IsNotFound
 		if e.retry {
 			e.what = "the host's address cannot be looked up"

@@ -62,7 +62,7 @@ func (c *Client) dialect(req Request) (*dialect, *Error) {
 	if t := c.cfg.Temperature; t != nil {
 		switch {
 		case thinking:
-			d.notes = append(d.notes, fmt.Sprintf("the temperature was not sent: %s takes none", c.cfg.Model))
+			d.notes = append(d.notes, fmt.Sprintf("the temperature was not sent: %s does not accept one", c.cfg.Model))
 		case float32(*t) == 0:
 			d.zeroTemperature = true
 		default:

@@ -125,7 +125,7 @@ var kindHints = map[Kind]string{
 	KindAuth:      "check that the key belongs to this server and is still valid (OPENAI_API_KEY, TRACERAG_API_KEY_FILE, OPENAI_BASE_URL)",
 	KindModel:     "name a model that this server has (TRACERAG_MODEL)",
 	KindTooLarge:  smaller + ", or ask a model with a larger context",
-	KindURL:       "the base URL is what stands before /chat/completions, most often it ends in /v1 (OPENAI_BASE_URL)",
+	KindURL:       "the base URL is the part before /chat/completions and usually ends in /v1 (OPENAI_BASE_URL)",
 	KindConnect:   "check the network, the proxy (HTTPS_PROXY) and the base URL (OPENAI_BASE_URL)",
 	KindRateLimit: "wait a little and ask again, or ask another model",
 	KindQuota:     "add credit to the account or use another key; asking again will not help",

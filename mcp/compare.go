@@ -65,7 +65,7 @@ func (s *server) compare(_ context.Context, in compareArgs) (answer[compareFacts
 		head += "the runs are of different builds\n"
 	}
 	if !a.Trace.SamePackages(b.Trace) {
-		head += "of the runs different packages were recorded: not all that one lacks was not called\n"
+		head += "the runs recorded different packages; a missing call may just be unrecorded\n"
 	}
 	head = s.clip(limit/2, head)
 	total := d.Common + d.Changed + d.Moved + d.Added + d.Removed

@@ -78,7 +78,7 @@ func (s *server) listTraces(_ context.Context, in listArgs) (answer[tracesFacts]
 	case i < total:
 		b.WriteString(clipped(total-i, "trace", fmt.Sprintf("list_traces skip=%d", i)) + "\n")
 	case in.Skip >= total:
-		fmt.Fprintf(&b, "there are %d traces, and skip=%d leaves out all of them\n", total, in.Skip)
+		fmt.Fprintf(&b, "skip=%d leaves out all %d traces\n", in.Skip, total)
 	}
 	out.text = b.String()
 	return out, nil

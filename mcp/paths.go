@@ -58,7 +58,7 @@ func (s *server) inside(name string) (string, error) {
 	resolved, err := filepath.EvalSymlinks(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("there is no %s in the server's working directory", name)
+		return "", fmt.Errorf("%s not found in the server's working directory", name)
 	case err != nil:
 		return "", fmt.Errorf("%s cannot be read", name) // the reason may name what a link leads to
 	case !below(root, resolved):

@@ -55,7 +55,7 @@ func (s *server) prompt(_ context.Context, in promptArgs) (answer[none], error) 
 // look.
 func (r *Run) empty(what string) error {
 	if r.Pruned > 0 {
-		return fmt.Errorf("trace %s: there is nothing %s, since its baseline did all that it did: call_tree whole=true shows it", r.ID, what)
+		return fmt.Errorf("trace %s: nothing %s: its baseline made the same calls; call_tree whole=true shows them", r.ID, what)
 	}
-	return fmt.Errorf("trace %s: there is nothing %s, since no call was recorded: list_traces names others", r.ID, what)
+	return fmt.Errorf("trace %s: nothing %s: no call was recorded; list_traces names others", r.ID, what)
 }

@@ -38,5 +38,5 @@ func ParseBudget(s string, contextSize int) (int, error) {
 	if tokens := n * unit; err == nil && tokens >= 1 && tokens <= most && strings.Trim(digits, "0123456789.") == "" {
 		return int(tokens), nil
 	}
-	return 0, fmt.Errorf("%s: want a number of tokens, such as 8000 or 8k, or a share of the model's window, such as 50%%", s)
+	return 0, fmt.Errorf("%s: want a number of tokens, such as 8000 or 8k, or a share of the model's context size, such as 50%%", s)
 }

@@ -49,7 +49,7 @@ func lossText(l trace.Loss) string {
 			s += " at " + phrase.Plural(l.Count, "place", "places")
 		}
 	case trace.LossFloor:
-		s = l.Function + " was let go after " + phrase.Plural(l.Count, "call", "calls")
+		s = l.Function + ": stopped counting after " + phrase.Plural(l.Count, "call", "calls")
 	case trace.LossOverflow:
 		s = phrase.Plural(l.Count, "call", "calls") + " not recorded"
 		if l.Nodes > 0 {

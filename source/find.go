@@ -232,7 +232,7 @@ func (r *Resolver) text(q query, f *file, h hit, movedFrom string) Text {
 	case movedFrom != "" && r.exists(f.sibling(movedFrom)):
 		t.Warning = fmt.Sprintf("%s was in %s when the program was built and is in %s now", name, movedFrom, f.display)
 	case movedFrom != "":
-		t.Warning = fmt.Sprintf("%s was in %s, which is not there any more, and was found in %s", name, movedFrom, f.display)
+		t.Warning = fmt.Sprintf("%s was in %s, which no longer exists; it was found in %s", name, movedFrom, f.display)
 	case h.moved:
 		t.Warning = fmt.Sprintf("%s was at line %d of %s when the program was built and is at line %d now", name, q.line, f.display, t.Start)
 	}

@@ -72,7 +72,7 @@ func TestWarnings(t *testing.T) {
 		{"moved to another file", Func{pkg + ".Other", pkg, "example.com/m/p/f.go", 3}, Declared, "p/other.go",
 			"Other was in f.go when the program was built and is in p/other.go now"},
 		{"renamed file", Func{pkg + ".Other", pkg, "example.com/m/p/old.go", 3}, Declared, "p/other.go",
-			"Other was in old.go, which is not there any more, and was found in p/other.go"},
+			"Other was in old.go, which no longer exists; it was found in p/other.go"},
 		{"gone", Func{pkg + ".None", pkg, "example.com/m/p/f.go", 3}, Missing, "p/f.go",
 			"None is not in p/f.go any more"},
 		{"literal of a function that is gone", Func{pkg + ".None.func1", pkg, "example.com/m/p/f.go", 30}, Missing, "p/f.go",

@@ -15,7 +15,7 @@ func (t *Trace) Check() error {
 		n, id := &t.Nodes[i], NodeID(i)
 		switch {
 		case n.Parent != NoNode && (n.Parent < 0 || n.Parent >= id):
-			return fmt.Errorf("node %d: parent %d does not stand before it", id, n.Parent)
+			return fmt.Errorf("node %d: parent %d does not come before it", id, n.Parent)
 		case n.Func < 0 || int(n.Func) >= len(t.Functions):
 			return fmt.Errorf("node %d: no function %d", id, n.Func)
 		case (n.Parent == NoNode) != (n.Root != NotRoot):

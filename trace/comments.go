@@ -138,7 +138,7 @@ func readComments(comments []string) (*meta, error) {
 	for _, f := range m.fields() {
 		v := values[f.key]
 		if len(v) > 1 {
-			return nil, fmt.Errorf("comment %s%s stands there %d times, as after merging traces: %s (`tracerag compare A B` sets two traces side by side)", prefix, f.key, len(v), changed)
+			return nil, fmt.Errorf("comment %s%s is repeated %d times, as after merging traces: %s (`tracerag compare A B` compares two traces)", prefix, f.key, len(v), changed)
 		}
 		if len(v) == 1 {
 			if err := json.Unmarshal([]byte(v[0]), f.value); err != nil {

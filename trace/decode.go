@@ -371,7 +371,7 @@ func (d *decoder) node(s *sampled) error {
 	}
 	if v := s.parent; v != 0 {
 		if v < 1 || v > int64(len(d.t.Nodes)) {
-			return fmt.Errorf("its parent %d does not stand before it", v)
+			return fmt.Errorf("its parent %d does not come before it", v)
 		}
 		n.Parent = NodeID(v - 1)
 		if s.depth < 2 || int(d.depths[n.Parent]) != s.depth-1 || d.t.Nodes[n.Parent].Func != s.top[1].fn {

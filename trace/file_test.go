@@ -224,7 +224,7 @@ func TestUnreadableFilesSayWhatIsWrong(t *testing.T) {
 		{"bad comment", edit(func(p *profile.Profile) { setComment(p, "recorder", "[") }), "tracerag.recorder"},
 		{"requires more", edit(func(p *profile.Profile) { p.Comments = append(p.Comments, `tracerag.requires=["results","threads"]`) }), "(results, threads): update tracerag"},
 		{"no total", edit(func(p *profile.Profile) { p.Comments = slices.Delete(p.Comments, 1, 2) }), "tracerag.total is missing"},
-		{"a comment twice", edit(func(p *profile.Profile) { p.Comments = append(p.Comments, `tracerag.dir="/elsewhere"`) }), "tracerag.dir stands there 2 times"},
+		{"a comment twice", edit(func(p *profile.Profile) { p.Comments = append(p.Comments, `tracerag.dir="/elsewhere"`) }), "tracerag.dir is repeated 2 times"},
 		{"other counts", edit(func(p *profile.Profile) { p.Sample[0].Value[0] = 101 }), "132 calls in 10 nodes where 32 in 10 were recorded"},
 		{"another node", edit(func(p *profile.Profile) { p.Sample = append(p.Sample, &profile.Sample{Value: []int64{0}}) }), "32 calls in 11 nodes where 32 in 10 were recorded"},
 		{"reordered", edit(func(p *profile.Profile) { p.Sample[1], p.Sample[3] = p.Sample[3], p.Sample[1] }), "another tool"},
@@ -237,12 +237,12 @@ func TestUnreadableFilesSayWhatIsWrong(t *testing.T) {
 				}
 			}
 		}), "creator"},
-		{"lines of no function", edit(func(p *profile.Profile) { addComment(p, `lines={"function":99,"first":1,"states":"r"}`) }), "lines of function 98, which there is not"},
+		{"lines of no function", edit(func(p *profile.Profile) { addComment(p, `lines={"function":99,"first":1,"states":"r"}`) }), "lines of unknown function 98"},
 		{"lines twice", edit(func(p *profile.Profile) {
 			addComment(p, `lines={"function":1,"first":1,"states":"r"}`)
 			addComment(p, `lines={"function":1,"first":1,"states":"r"}`)
-		}), "function 1 twice"},
-		{"lines of function 0", edit(func(p *profile.Profile) { addComment(p, `lines={"first":1,"states":"r"}`) }), "there is none such"},
+		}), "function 1 is repeated or unknown"},
+		{"lines of function 0", edit(func(p *profile.Profile) { addComment(p, `lines={"first":1,"states":"r"}`) }), "function 0 is repeated or unknown"},
 		{"states that there are not", edit(func(p *profile.Profile) { addComment(p, `lines={"function":1,"first":1,"states":"rxr"}`) }), `unknown states of lines in "rxr"`},
 		{"lines that are not trimmed", edit(func(p *profile.Profile) { addComment(p, `lines={"function":1,"first":1,"states":"r."}`) }), "no code"},
 		{"no lines", edit(func(p *profile.Profile) { addComment(p, `lines={"function":1,"first":1}`) }), "no lines"},
@@ -334,7 +334,7 @@ func TestWhatPprofMakesOfATrace(t *testing.T) {
 		{"a.pb.gz", ""},
 		{"-lines a.pb.gz", ""},
 		{"a.pb.gz a.pb.gz", "64 calls in 10 nodes where 32 in 10 were recorded"},
-		{"a.pb.gz b.pb.gz", "tracerag.total stands there 2 times, as after merging"},
+		{"a.pb.gz b.pb.gz", "tracerag.total is repeated 2 times, as after merging"},
 		{"-diff_base a.pb.gz a.pb.gz", "where 32 in 10 were recorded"},
 		{"-base a.pb.gz b.pb.gz", "as after merging"},
 		{"-focus work a.pb.gz", "17 calls in 5 nodes where 32 in 10 were recorded"},

@@ -101,7 +101,7 @@ func readLines(comments []string) (map[FuncID]Lines, error) {
 		}
 		id := FuncID(l.Function - 1)
 		if _, twice := out[id]; twice || l.Function < 1 || l.Function > math.MaxInt32 {
-			return nil, fmt.Errorf("a damaged trace: comment %s%s: function %d twice, or there is none such", prefix, linesKey, l.Function)
+			return nil, fmt.Errorf("a damaged trace: comment %s%s: function %d is repeated or unknown", prefix, linesKey, l.Function)
 		}
 		if out == nil {
 			out = map[FuncID]Lines{}
@@ -114,7 +114,7 @@ func readLines(comments []string) (map[FuncID]Lines, error) {
 func (t *Trace) checkLines() error {
 	for _, id := range slices.Sorted(maps.Keys(t.Lines)) {
 		if id < 0 || int(id) >= len(t.Functions) {
-			return fmt.Errorf("lines of function %d, which there is not", id)
+			return fmt.Errorf("lines of unknown function %d", id)
 		}
 		if err := t.Lines[id].check(); err != nil {
 			return fmt.Errorf("lines of function %d: %w", id, err)

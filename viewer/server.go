@@ -120,7 +120,7 @@ func (s *Server) overview(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) source(w http.ResponseWriter, r *http.Request) {
 	i, err := strconv.Atoi(r.PathValue("function"))
 	if err != nil || i < 0 || i >= len(s.page.functions) {
-		http.Error(w, "there is no such function", http.StatusNotFound)
+		http.Error(w, "unknown function", http.StatusNotFound)
 		return
 	}
 	s.writeJSON(w, s.page.source(i))
@@ -171,7 +171,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no model is configured: see tracerag ask --help", http.StatusConflict)
 		return
 	case d.Question == "":
-		http.Error(w, "there is no question", http.StatusUnprocessableEntity)
+		http.Error(w, "missing question", http.StatusUnprocessableEntity)
 		return
 	}
 	pr, err := s.build(r.Context(), d)

@@ -25,7 +25,7 @@ func (p *Page) source(i int) text {
 	out := text{Place: t.Display, Note: t.Warning, Start: t.Start, Decl: t.Start}
 	switch {
 	case t.Kind == source.Generated:
-		out.Note = "made by the compiler or a tool: there is no source"
+		out.Note = "made by the compiler or a tool, without source"
 		return out
 	case t.Body == "":
 		if out.Note == "" {

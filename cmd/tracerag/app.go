@@ -66,24 +66,24 @@ func init() {
 	commands = []*command{
 		{"run", "[flags] -- PROGRAM [ARG...]", "run a program and record what it calls", runRun},
 		{"ask", "[flags] [TRACE] QUESTION", "ask a model about a recorded run", runAsk},
-		{"compare", "[flags] A B", "what two runs did differently", runCompare},
+		{"compare", "[flags] A B", "compare two runs", runCompare},
 		{"tree", "[flags] [TRACE]", "print the call tree", runTree},
-		{"view", "[flags] [TRACE | A B]", "look at a run, or at two, in the browser", runView},
-		{"report", "[flags] -o FILE [TRACE | A B]", "the same as one HTML file", runReport},
+		{"view", "[flags] [TRACE | A B]", "show a run, or two side by side, in the browser", runView},
+		{"report", "[flags] -o FILE [TRACE | A B]", "write that page into one HTML file", runReport},
 		{"prompt", "[flags] [TRACE] [QUESTION]", "print the prompt that ask would send", runPrompt},
 		{"rank", "[flags] QUESTION [TRACE...]", "list the functions that a question is about", runRank},
 		{"mcp", "[flags]", "show the traces to a coding agent (Model Context Protocol)", runMCP},
 		{"attach", "[flags] PID", "record a process that runs already", runAttach},
-		{"window", "[flags] start|stop|snapshot [NAME]", "choose what of a running program is recorded", runWindow},
+		{"window", "[flags] start|stop|snapshot [NAME]", "start or stop recording in a running program", runWindow},
 		{"list", "[flags]", "list the saved traces", runList},
-		{"show", "[flags] [TRACE]", "what a trace is, and what it lacks", runShow},
+		{"show", "[flags] [TRACE]", "show a trace's details and gaps", runShow},
 		{"rm", "[flags] TRACE...", "remove traces", runRm},
 		{"export", "[flags] [TRACE]", "write a trace in another tool's format", runExport},
-		{"import", "[flags] FILE", "take a trace, or a CPU profile as a sampled trace", runImport},
-		{"sizes", "[flags] [TRACE...]", "tokens by prompt variant (the paper's tables 8 and 9)", runSizes},
-		{"eval", "[flags] experiment FILE...", "which prompt is answered best (the paper's experiment)", runEval},
-		{"doctor", "[flags] [PROGRAM]", "what this machine, program and configuration can do", runDoctor},
-		{"completion", "[flags] bash|zsh|fish", "print what has a shell complete command lines", runCompletion},
+		{"import", "[flags] FILE", "import a trace, or a CPU profile as a sampled trace", runImport},
+		{"sizes", "[flags] [TRACE...]", "count tokens by prompt variant (the paper's tables 8 and 9)", runSizes},
+		{"eval", "[flags] experiment FILE...", "find the prompt and model with the best answers (the paper's experiment)", runEval},
+		{"doctor", "[flags] [PROGRAM]", "check what this machine, program and configuration can do", runDoctor},
+		{"completion", "[flags] bash|zsh|fish", "print a shell completion script", runCompletion},
 	}
 }
 
@@ -91,7 +91,7 @@ const topHelp = `tracerag records one run of a Go program and asks a language mo
 
   tracerag run -- ./app --csv data.csv                 run the program, record its calls
   tracerag ask "which function draws the border?"      ask about the last run
-  tracerag compare @prev @last                         what the last two runs did differently
+  tracerag compare @prev @last                         compare the last two runs
 `
 
 func (a *app) dispatch(ctx context.Context, args []string) int {

@@ -45,7 +45,7 @@ type modelFlags struct {
 
 func (m *modelFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&m.baseURL, "base-url", "", "the endpoint's `URL` (default: $OPENAI_BASE_URL, or OpenAI's)")
-	f.DurationVar(&m.timeout, "timeout", 0, "give up after this `TIME` without a word from the model (default 10m)")
+	f.DurationVar(&m.timeout, "timeout", 0, "give up after this `TIME` of silence from the model (default 10m)")
 	f.IntVar(&m.maxTokens, "max-tokens", 0, "let the answer have at most this many `TOKENS`")
 	f.Var(&m.maxAnswer, "max-answer", "cut an answer off after this `SIZE` of text, whatever the model was asked for\n(default 1MiB; with --max-tokens at most 64 bytes a token)")
 	f.Func("temperature", "sampling temperature, a `NUMBER` from 0 to 2 (default: the model's own)", func(s string) error {
@@ -236,7 +236,7 @@ func (a *app) dryRun(conv *store.Conversation, p *prompt.Prompt, cfg llm.Config,
 			return err
 		}
 	}
-	to := "nobody: no model is configured"
+	to := "none: no model is configured"
 	if cfgErr == nil {
 		to = cfg.Model + " at " + server(cfg)
 	}
@@ -269,7 +269,7 @@ func (a *app) afterAnswer(conv *store.Conversation, answer llm.Answer, took time
 		}
 	}
 	if len(unknown) > 0 {
-		a.note("not in what was sent, so from the model's memory or made up: %s", strings.Join(unknown, ", "))
+		a.note("cited, but not in the prompt (from the model's memory, or made up): %s", strings.Join(unknown, ", "))
 	}
 }
 

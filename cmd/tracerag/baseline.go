@@ -185,7 +185,7 @@ func (a *app) saveBaseline(s *store.Store, tr *trace.Trace, said string) (id str
 	if said != "" {
 		why += ": " + a.masker().Text(said)
 	}
-	a.complain("baseline: %s failed (%s): the tree is not pruned by it\ngive --baseline arguments that only start the program, or the trace of this run to prune by it all the same:\n--baseline=%s",
+	a.complain("baseline: %s failed (%s): the tree is not pruned by it\ngive --baseline arguments that only start the program; to prune by this run anyway, name its trace:\n--baseline=%s",
 		phrase.CommandLine(tr.Command), why, e.ID)
 	return "", nil
 }

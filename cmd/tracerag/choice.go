@@ -31,7 +31,7 @@ func (c choice) Set(s string) error {
 	if known[0] == "" {
 		known = known[1:]
 	}
-	return fmt.Errorf("there are %s", listed(known, "and"))
+	return fmt.Errorf("must be one of %s", listed(known, "or"))
 }
 
 func (c choice) String() string { return *c.value }

@@ -76,7 +76,7 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 		return a.usage(c, err.Error())
 	}
 	if f.Changed("gate") && o.values {
-		return a.usage(c, "--gate compares calls: without --values")
+		return a.usage(c, "--gate compares calls: leave --values out")
 	}
 	if f.Changed("gate") {
 		if f.NArg() == 0 {
@@ -127,7 +127,7 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 func haveValues(views []*session.View) error {
 	for _, v := range views {
 		if len(v.Trace.Activations) == 0 {
-			return fmt.Errorf("of trace %s no arguments and results are known: record it with tracerag run --values", v.Entry.ID)
+			return fmt.Errorf("trace %s has no arguments and results: record it with tracerag run --values", v.Entry.ID)
 		}
 	}
 	return nil
@@ -157,7 +157,7 @@ func (a *app) diffView(views []*session.View, o *compareFlags) calltree.View {
 	return calltree.View{Counts: true, Positions: true, Color: a.colors(), Depth: o.depth, MaxNodes: o.nodes, File: views[1].File}
 }
 
-const otherPackages = "of the runs different packages were recorded (--include, --exclude): not all that one lacks was not called"
+const otherPackages = "the runs recorded different packages (--include, --exclude); a missing call may just be unrecorded"
 
 func (a *app) notePackages(views []*session.View) {
 	if !views[0].Trace.SamePackages(views[1].Trace) {
@@ -183,7 +183,7 @@ func (a *app) ignoring(words []string) (ignoring, error) {
 			out.drop = append(out.drop, func(n *calltree.Node) bool { return n.Root == trace.RootGoroutine || n.Root == trace.RootCallback })
 		default:
 			if !strings.ContainsAny(w, "./") {
-				return out, fmt.Errorf("--ignore=%s: there are counts, order, goroutines, and patterns of packages (example.com/log/...)", w)
+				return out, fmt.Errorf("--ignore=%s: must be counts, order, goroutines or a package pattern (example.com/log/...)", w)
 			}
 			matches, err := target.MatchPackages(w, a.cwd)
 			if err != nil {

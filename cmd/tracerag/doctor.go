@@ -82,7 +82,7 @@ func runDoctor(a *app, _ context.Context, c *command, args []string) int {
 // doctorRecorders tries what "run" would do with a program, nil for none. It is
 // for machines that have what recorders need.
 func (a *app) doctorRecorders(t *target.Target) (can bool, out []finding) {
-	slow := finding{"breakpoint", "ok", "for what the probe does not take: the first calls of each function, at 0.1 to 1 ms each", ""}
+	slow := finding{"breakpoint", "ok", "for programs that the probe can't handle: the first calls of each function, at 0.1 to 1 ms each", ""}
 	name := "tracerag itself"
 	if t != nil {
 		name = phrase.Quote(t.Args[0])
@@ -102,9 +102,9 @@ func (a *app) doctorRecorders(t *target.Target) (can bool, out []finding) {
 		why, remedy, _ := strings.Cut(err.Error(), "\n")
 		var unsuitable *probe.Unsuitable
 		if !errors.As(err, &unsuitable) {
-			return false, []finding{{"recorder", "missing", "none takes " + name + ": " + why, remedy}}
+			return false, []finding{{"recorder", "missing", "none can handle " + name + ": " + why, remedy}}
 		}
-		fast = finding{"probe", "note", "it does not take " + name + ": " + why, remedy}
+		fast = finding{"probe", "note", "it can't handle " + name + ": " + why, remedy}
 	}
 	return true, []finding{fast, slow}
 }
@@ -176,7 +176,7 @@ func (a *app) doctorSources(t *target.Target) finding {
 func doctorPlans() finding {
 	dir := planCache()
 	if dir == "" {
-		return finding{"plans", "note", "there is no place to keep them, so the probe prepares each run anew", "set HOME or XDG_CACHE_HOME"}
+		return finding{"plans", "note", "no directory to keep them, so the probe prepares each run anew", "set HOME or XDG_CACHE_HOME"}
 	}
 	if err := probe.UsablePlans(dir); err != nil {
 		return finding{"plans", "note", "the probe prepares each run anew: " + err.Error(), "plans are kept in a directory that is yours and that only you can write: chmod 700 " + dir}

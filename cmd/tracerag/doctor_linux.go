@@ -52,5 +52,5 @@ func traceRemedy(scope string) string {
 	case "3":
 		return "Yama's ptrace_scope is 3: nobody may trace until the next boot; set kernel.yama.ptrace_scope = 1 in /etc/sysctl.conf"
 	}
-	return "in a container allow it with --cap-add=SYS_PTRACE or a seccomp profile that has ptrace;\nunder a debugger or strace run tracerag without"
+	return "in a container allow it with --cap-add=SYS_PTRACE or a seccomp profile with ptrace;\nunder a debugger or strace run tracerag without"
 }

@@ -13,5 +13,5 @@ func doctorDebugger() finding {
 	case "windows":
 		return finding{"debugger", "ok", "recording uses the system's debugging interface", ""}
 	}
-	return finding{"debugger", "missing", "there is no recorder for " + runtime.GOOS, "record on linux, and import the trace"}
+	return finding{"debugger", "missing", "no recorder works on " + runtime.GOOS, "record on linux, and import the trace"}
 }

@@ -203,8 +203,8 @@ func TestEachMessages(t *testing.T) {
 		"--each go run ./cmd/app":                     "go run has no tests",
 		"--each ./cmd/app":                            "go run has no tests",
 		"--each go test -coverprofile=c ./each":       "leave one of them out",
-		"--each=0 go test ./each":                     "--each=0: one test at a time at least",
-		"--each -q Why? go test ./each":               "asked about one by one afterwards",
+		"--each=0 go test ./each":                     "--each=0: --each must be at least 1",
+		"--each -q Why? go test ./each":               "ask about the traces afterwards",
 		"--each --include x.org/... -- go test ./lib": "--include x.org/...",
 		"--each go": "has no tests: --each takes go test",
 	} {

@@ -75,7 +75,7 @@ func (e *evalFlags) add(a *app, f *pflag.FlagSet) {
 	a.section(f, "Asking")
 	f.StringArrayVar(&e.models, "model", nil, "ask this `MODEL` instead of the file's; may be repeated")
 	f.IntVar(&e.repetitions, "repetitions", 0, "ask everything `N` times, instead of as often as the file says")
-	f.Float64Var(&e.maxCost, "max-cost", 0, "spend at most this many US `DOLLARS` at list prices, what earlier runs spent\nincluded; needed for models whose price is known")
+	f.Float64Var(&e.maxCost, "max-cost", 0, "spend at most this many US `DOLLARS` at list prices, what earlier runs spent\nincluded; required for models with a known price")
 	f.Float64Var(&e.rate, "rate", 0, "ask at most `N` questions a minute")
 	f.Float64Var(&e.tokenRate, "token-rate", 0, "send at most `N` tokens of prompts a minute")
 	f.IntVar(&e.parallel, "parallel", 1, "ask `N` questions at a time")
@@ -106,7 +106,7 @@ func runEval(a *app, ctx context.Context, c *command, args []string) int {
 	e.costGiven, e.repeatsGiven = f.Changed("max-cost"), f.Changed("repetitions")
 	switch {
 	case f.NArg() == 0 || f.Arg(0) != "experiment":
-		return a.usage(c, "eval what? tracerag eval experiment FILE")
+		return a.usage(c, "missing subcommand: tracerag eval experiment FILE")
 	case f.NArg() == 1:
 		return a.usage(c, "no experiment: tracerag eval experiment FILE")
 	}
@@ -125,21 +125,21 @@ func (e *evalFlags) check() error {
 	case e.repeatsGiven && (e.repetitions < 1 || e.repetitions > eval.MaxRepetitions):
 		return fmt.Errorf("--repetitions=%d: want 1 to %d", e.repetitions, eval.MaxRepetitions)
 	case e.parallel < 1:
-		return fmt.Errorf("--parallel=%d: 1 at least", e.parallel)
+		return fmt.Errorf("--parallel=%d: must be at least 1", e.parallel)
 	case !(e.rate >= 0) || !(e.tokenRate >= 0): // as NaN is not
-		return errors.New("--rate and --token-rate are more than 0, or left out")
+		return errors.New("--rate and --token-rate must be positive")
 	case e.costGiven && !(e.maxCost > 0):
-		return fmt.Errorf("--max-cost=%g: it has to be more than nothing", e.maxCost)
+		return fmt.Errorf("--max-cost=%g: must be positive", e.maxCost)
 	case e.gradeBy == "judge" && e.judge == "":
-		return errors.New("--grader=judge: which one? --judge=MODEL names it")
+		return errors.New("--grader=judge: name the judge with --judge=MODEL")
 	case e.gradeBy == "human" && e.sheet == "":
-		return errors.New("--grader=human: their marks are in a sheet, --sheet=FILE")
+		return errors.New("--grader=human: name the sheet of marks with --sheet=FILE")
 	case e.promptsOnly && (e.judge != "" || e.sheet != "" || e.dryRun):
-		return errors.New("--prompts-only asks nobody: without --judge, --sheet and --dry-run")
+		return errors.New("--prompts-only asks no model: leave --judge, --sheet and --dry-run out")
 	}
 	for i, m := range e.models {
 		if strings.TrimSpace(m) == "" || slices.Contains(e.models[:i], m) {
-			return fmt.Errorf("--model=%s is empty or stands there twice", m)
+			return fmt.Errorf("--model=%s is empty or repeated", m)
 		}
 	}
 	if len(e.tokenizers) == 0 {
@@ -186,7 +186,7 @@ func (e *evalFlags) load(files []string) ([]*eval.Experiment, error) {
 	}
 	for _, id := range e.inquiries {
 		if !found[id] {
-			return nil, fmt.Errorf("--inquiry=%s: there is no such inquiry", id)
+			return nil, fmt.Errorf("--inquiry=%s: unknown inquiry", id)
 		}
 	}
 	return exps, nil

@@ -195,7 +195,7 @@ func TestExperimentGoesOn(t *testing.T) {
 			x.killedAt(at)
 		}
 		_, stderr := x.run(0)
-		if !strings.Contains(stderr, " was asked earlier and its answer never came in") {
+		if !strings.Contains(stderr, " was asked earlier and never answered") {
 			t.Errorf("nothing is said of the lost answer\n%s", stderr)
 		}
 		x.everything(0)
@@ -561,7 +561,7 @@ func TestExperimentRecords(t *testing.T) {
 	}
 	write("main.go", source)
 	_, stderr = x.run(1)
-	if !strings.Contains(stderr, "names no models: who is to be asked?\n  --model NAME names one") {
+	if !strings.Contains(stderr, "names no models\n  --model NAME names one") {
 		t.Errorf("messages:\n%s", stderr)
 	}
 }

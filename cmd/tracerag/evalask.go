@@ -157,7 +157,7 @@ func (x *examiner) models(trials []*trial) error {
 		models := x.asks(t)
 		if len(models) == 0 {
 			if saved, err := x.dir.Answers(t.Name); err != nil || len(saved) == 0 {
-				return cmp.Or(err, fmt.Errorf("%s names no models: who is to be asked?\n--model NAME names one; --prompts-only asks nobody", t.Path))
+				return cmp.Or(err, fmt.Errorf("%s names no models\n--model NAME names one; --prompts-only asks nobody", t.Path))
 			}
 		}
 		all = append(all, models...)
@@ -204,7 +204,7 @@ func (x *examiner) account() error {
 		if lost[id].Most > 0 {
 			counted = fmt.Sprintf(": counted with $%.4f", lost[id].Most)
 		}
-		x.a.note("%s was asked earlier and its answer never came in%s", lost[id].What, counted)
+		x.a.note("%s was asked earlier and never answered%s", lost[id].What, counted)
 	}
 	if err := x.dir.SaveLost(lost); err != nil {
 		return err
@@ -268,7 +268,7 @@ func (x *examiner) questions(trials []*trial) ([]ask.Job, error) {
 		window, known := x.window(model)
 		takes := fmt.Sprintf("%s takes %s tokens", model, phrase.Number(window))
 		if !known {
-			takes = fmt.Sprintf("of %s it is not known how many tokens it takes, and %s are assumed (--models names a file that tells)", model, phrase.Number(window))
+			takes = fmt.Sprintf("the context size of %s is unknown: %s tokens are assumed (--models names a file with sizes)", model, phrase.Number(window))
 		}
 		x.a.note("%s: %s too long for it and not asked\n%s", takes,
 			phrase.Plural(len(tooLarge[model]), "prompt is", "prompts are"), strings.Join(names, "\n"))
@@ -505,7 +505,7 @@ func (x *examiner) cost(got *llm.Answer, model string, most float64) *float64 {
 		return nil
 	}
 	if got.Usage == nil {
-		got.Notes = append(got.Notes, "the server did not tell how many tokens it counted: the cost is the most that they can be")
+		got.Notes = append(got.Notes, "the server did not report its token count: the cost is an upper bound")
 		return &most
 	}
 	usd, _ := llm.EstimateCost(model, *got.Usage)

@@ -51,7 +51,7 @@ func TestExperimentCostsOfOthers(t *testing.T) {
 	x.set(func() { x.silent = true })
 	args := []string{"--model=gpt-4o", "--repetitions=1", "--max-cost=0.4"} // each may cost $0.16
 	_, stderr := x.run(1, args...)
-	if x.requests() != 2 || strings.Count(stderr, "the server did not tell how many tokens it counted") != 1 {
+	if x.requests() != 2 || strings.Count(stderr, "the server did not report its token count") != 1 {
 		t.Errorf("%d questions were asked, want 2\n%s", x.requests(), stderr)
 	}
 	text, err := os.ReadFile(x.file)
@@ -122,7 +122,7 @@ func TestExperimentUnsaved(t *testing.T) {
 		}
 	}
 	x.set(func() { x.hang = nil })
-	if _, stderr := x.run(0); strings.Contains(stderr, "never came in") {
+	if _, stderr := x.run(0); strings.Contains(stderr, "never answered") {
 		t.Errorf("the answer counts as lost:\n%s", stderr)
 	}
 	x.everything(0)
@@ -138,7 +138,7 @@ func TestExperimentTooLong(t *testing.T) {
 	}
 	_, stderr := x.run(0, "--repetitions=1", "--models", windows)
 	for _, want := range []string{
-		"of one it is not known how many tokens it takes, and 128,000 are assumed (--models names a file that tells): 2 prompts are too long for it and not asked\n  twice who T (",
+		"the context size of one is unknown: 128,000 tokens are assumed (--models names a file with sizes): 2 prompts are too long for it and not asked\n  twice who T (",
 		"two takes 1,000 tokens: ",
 	} {
 		if !strings.Contains(stderr, want) {

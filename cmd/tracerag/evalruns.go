@@ -217,7 +217,7 @@ func (a *app) evalProgram(ctx context.Context, x *eval.Experiment, dir *results.
 		from = filepath.Join(x.Dir(), from)
 	}
 	if info, err := os.Stat(from); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("program: there is no directory %s", phrase.Quote(from))
+		return "", fmt.Errorf("program: directory %s not found", phrase.Quote(from))
 	}
 	defer a.wait("building " + string(x.Program))()
 	// Without the version control's state, which changes with every commit, an
@@ -238,7 +238,7 @@ func (a *app) installed(ctx context.Context, module, version string) (string, er
 	}
 	release, err := exec.CommandContext(ctx, "go", "env", "GOVERSION").Output()
 	if err != nil {
-		return "", fmt.Errorf("program %s: the go command is needed: %w", module, err)
+		return "", fmt.Errorf("program %s: the go command is required: %w", module, err)
 	}
 	at := module + "@" + version
 	to := filepath.Join(cache, "tracerag", "programs", strings.ReplaceAll(at, "/", "!"), strings.TrimSpace(string(release)))
@@ -289,7 +289,7 @@ func onlyFile(dir string) (string, error) {
 		return "", err
 	}
 	if len(entries) != 1 {
-		return "", fmt.Errorf("program: there are %d files in %s, want one program", len(entries), dir)
+		return "", fmt.Errorf("program: %d files in %s, want one program", len(entries), dir)
 	}
 	return filepath.Join(dir, entries[0].Name()), nil
 }

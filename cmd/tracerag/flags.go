@@ -105,11 +105,11 @@ func wrongValue(err *pflag.InvalidValueError) string {
 	want := err.Unwrap().Error()
 	switch flag.Value.Type() {
 	case "int":
-		want = "a whole number is needed"
+		want = "must be a whole number"
 	case "duration":
-		want = "a time with a unit is needed, such as 90s or 10m"
+		want = "must be a time with a unit, such as 90s or 10m"
 	case "bool":
-		want = "only true and false are possible, or --" + flag.Name + " alone"
+		want = "must be true or false, or just --" + flag.Name + ""
 	}
 	return fmt.Sprintf("--%s=%s: %s", flag.Name, err.GetValue(), want)
 }

@@ -80,7 +80,7 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	}
 	d := ignore.compare(views)
 	if d.A.Size+d.B.Size == 0 {
-		return 0, errors.New("nothing is left to compare: a gate that always passes guards nothing (--ignore, --include)")
+		return 0, errors.New("nothing is left to compare (--ignore, --include): this gate would always pass")
 	}
 	err = a.printDiff(views, d, o, func() error {
 		if o.depth+o.nodes > 0 {
@@ -132,7 +132,7 @@ func (g *gateFlags) load(a *app, s *store.Store) (*trace.Trace, store.Entry, err
 		case errors.Is(err, fs.ErrNotExist) && g.update:
 			return nil, store.Entry{}, nil
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, store.Entry{}, fmt.Errorf("there is no baseline %s: the same command with --update makes it of a run that is right", g.baseline)
+			return nil, store.Entry{}, fmt.Errorf("baseline %s not found: run the same command with --update to make it from a correct run", g.baseline)
 		}
 	}
 	tr, e, err := a.session(s).Load(g.baseline)
@@ -140,7 +140,7 @@ func (g *gateFlags) load(a *app, s *store.Store) (*trace.Trace, store.Entry, err
 		return nil, e, fmt.Errorf("--gate: %w", err)
 	}
 	if tr.Sampled {
-		return nil, e, fmt.Errorf("--gate: %s is a sampled trace: what it lacks may have been called all the same", g.baseline)
+		return nil, e, fmt.Errorf("--gate: %s is a sampled trace: sampled traces cannot prove that a call is absent", g.baseline)
 	}
 	return tr, e, nil
 }

@@ -26,7 +26,7 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 		return code
 	}
 	if f.NArg() > 0 {
-		return a.usage(c, "nothing but flags: tracerag show says more about one trace")
+		return a.usage(c, "unexpected argument: list takes only flags; tracerag show describes one trace")
 	}
 	s, err := a.store()
 	if err != nil {

@@ -47,7 +47,7 @@ func (w *windows) obey(o order) answer {
 	case "snapshot":
 		ans, err = w.snapshot(o.Name)
 	default:
-		err = fmt.Errorf("%q is none of start, stop and snapshot", o.Do)
+		err = fmt.Errorf("unknown action %q: must be start, stop or snapshot", o.Do)
 	}
 	if err != nil {
 		ans.Error = err.Error()
@@ -60,7 +60,7 @@ func (w *windows) obey(o order) answer {
 // start opens a window.
 func (w *windows) start(name string) (answer, error) {
 	if w.from != nil {
-		return answer{}, errors.New("a window is open already: tracerag window stop")
+		return answer{}, errors.New("a window is already being recorded; end it with: tracerag window stop")
 	}
 	now, err := w.live.Snapshot()
 	if err != nil {
@@ -74,13 +74,17 @@ func (w *windows) start(name string) (answer, error) {
 		w.baseline = e.ID
 	}
 	w.from, w.name = now, name
-	return answer{Message: "the window is open: tracerag window stop"}, nil
+	what := "a window"
+	if name != "" {
+		what = fmt.Sprintf("window %q", name)
+	}
+	return answer{Message: "recording " + what + "; end it with: tracerag window stop"}, nil
 }
 
 // stop closes the window and saves it.
 func (w *windows) stop(name string) (answer, error) {
 	if w.from == nil {
-		return answer{}, errors.New("no window is open: tracerag window start")
+		return answer{}, errors.New("no window is being recorded; start one with: tracerag window start")
 	}
 	ans, err := w.snapshot(name)
 	if err == nil {
@@ -233,7 +237,7 @@ func (a *app) attach(ctx context.Context, s *store.Store, pid int, r *runFlags) 
 	}
 	ctx, cancel := signal.NotifyContext(ctx, endSignals...)
 	defer cancel()
-	a.note("recording process %d: Ctrl-C lets it go and saves the trace", pid)
+	a.note("recording process %d: Ctrl-C ends the recording and saves the trace", pid)
 	if terminal(a.stdin) {
 		go w.keys()
 	}

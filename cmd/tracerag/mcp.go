@@ -43,14 +43,14 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 		return code
 	}
 	if f.NArg() > 0 {
-		return a.usage(c, "nothing but flags: the agent says what it wants to see")
+		return a.usage(c, "unexpected argument: mcp takes only flags")
 	}
 	s, err := a.store()
 	if err != nil {
 		return a.fail(err)
 	}
 	if terminal(a.stdin) {
-		a.note("an agent is to start this command, and talks to it on standard input; Ctrl-C ends it")
+		a.note("a coding agent starts this command and talks to it on standard input; Ctrl-C ends it")
 	}
 	// The same placeholders as long as the server runs.
 	b := &mcpBackend{app: a, look: session.Session{Store: s, Mask: a.masker()}, tree: t.options()}
@@ -199,7 +199,7 @@ func notFoundForAgent(e *store.NotFoundError) error {
 	case e.Have > 0:
 		return fmt.Errorf("no trace %s: list_traces shows all %d", e.Name, e.Have)
 	}
-	return fmt.Errorf("no trace %s: list_traces shows those that there are", e.Name)
+	return fmt.Errorf("no trace %s: list_traces shows the saved traces", e.Name)
 }
 
 // open opens traces as tracerag tree and the other commands do.

@@ -315,7 +315,7 @@ func TestRecordTool(t *testing.T) {
 	// A program that fails is no failure of the tool, but one that is not there is.
 	a.has(a.ask("record", args{"command": []string{exits, "-how=exit"}}), "(exit status 3)")
 	text, failed := a.call("record", args{"command": []string{"./nothing"}})
-	if !failed || !strings.Contains(text, "there is no program ./nothing") {
+	if !failed || !strings.Contains(text, "program ./nothing not found") {
 		t.Errorf("failed %v: %s", failed, text)
 	}
 	text, failed = a.call("record", args{"command": []string{"--values=x", stdio}})

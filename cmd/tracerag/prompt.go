@@ -112,7 +112,7 @@ func (a *app) operands(s *store.Store, compare, words []string, needQuestion boo
 		}
 	case 1:
 		if len(words) == 0 {
-			return nil, "", fmt.Errorf("--compare %s: and which other trace?", compare[0])
+			return nil, "", fmt.Errorf("--compare %s: --compare needs two traces", compare[0])
 		}
 		names, words = []string{compare[0], words[0]}, words[1:]
 	case 2:

@@ -24,7 +24,7 @@ import (
 
 const rankHelp = `
 rank lists the functions that ran, those that the question is about first, each
-with what speaks for it. No model is asked. --budget of run, ask and prompt keeps
+with reasons. No model is asked. --budget of run, ask and prompt keeps
 functions in this order. The question may be a report: its first line is its title.
 Several traces are ranked as one run, as --compare does.
 

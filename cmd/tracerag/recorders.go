@@ -31,8 +31,8 @@ type recorderFlags struct {
 func (r *recorderFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&r.name, "recorder", "auto", "`NAME` of the recorder: probe counts every call at full speed (linux/amd64);\nbreakpoint is slow, and works wherever delve does; auto takes the first that can")
 	r.addProbe(f)
-	f.IntVar(&r.maxHits, "max-hits", breakpoint.DefaultMaxHits, "breakpoint: watch a function for this many `CALLS`, then let it go: its count is\na floor. The limit falls as all functions together use up --max-stops")
-	f.IntVar(&r.maxStops, "max-stops", breakpoint.DefaultMaxStops, "breakpoint: after this many `CALLS` in all let every function go at its first")
+	f.IntVar(&r.maxHits, "max-hits", breakpoint.DefaultMaxHits, "breakpoint: stop counting a function after this many `CALLS`: its count is then\na floor. The limit falls as all functions together use up --max-stops")
+	f.IntVar(&r.maxStops, "max-stops", breakpoint.DefaultMaxStops, "breakpoint: after this many `CALLS` in all, count only the first call of each function")
 }
 
 func (r *recorderFlags) addProbe(f *pflag.FlagSet) {
@@ -48,7 +48,7 @@ func (r *recorderFlags) check() error {
 		return fmt.Errorf("--recorder=%s: the recorders are auto, probe and breakpoint", r.name)
 	}
 	if r.maxHits < 1 || r.maxStops < 1 {
-		return errors.New("--max-hits and --max-stops are 1 at least")
+		return errors.New("--max-hits and --max-stops must be at least 1")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func runReport(a *app, _ context.Context, c *command, args []string) int {
 	out := f.StringP("output", "o", "-", "write to `FILE`")
 	question := f.StringP("ask", "q", "", "put this `QUESTION` into the prompt")
 	a.redactFlag(f)
-	limit := f.Int("max-size", viewer.DefaultReportSize>>20, "of data at most this many `MIB`; what is left out is told")
+	limit := f.Int("max-size", viewer.DefaultReportSize>>20, "write at most this many `MIB` of data, and report what is left out")
 	a.section(f, "The prompt")
 	p.addModel(f)
 	p.add(f)
@@ -34,7 +34,7 @@ func runReport(a *app, _ context.Context, c *command, args []string) int {
 	case f.NArg() > 2:
 		return a.usage(c, "one trace, or two to compare")
 	case *limit < 1:
-		return a.usage(c, "--max-size: at least 1")
+		return a.usage(c, "--max-size must be at least 1")
 	case *out == "-" && terminal(a.stdout):
 		return a.usage(c, "a report is for a browser, and standard output a terminal: write it to a file with -o run.html, or pipe it")
 	}
@@ -56,7 +56,7 @@ func runReport(a *app, _ context.Context, c *command, args []string) int {
 	}
 	a.noteMasked()
 	for _, o := range omitted {
-		a.note("left out for want of room (--max-size): %s", o)
+		a.note("left out by the size limit (--max-size): %s", o)
 	}
 	return exitOK
 }

@@ -58,7 +58,7 @@ std, all, main. By default everything outside the standard library is recorded.
 
 Exit code: the program's or the go command's own, 128 and the number of the signal
 that ended it; 125 tracerag failed, 126 the program cannot be built, run or
-recorded, 127 it is not there.`
+recorded, 127 program not found.`
 
 // runFlags are those of a recording.
 type runFlags struct {
@@ -123,13 +123,13 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 		return code
 	}
 	if f.Changed("each") && r.each == 0 {
-		return a.usage(c, "--each=0: one test at a time at least")
+		return a.usage(c, "--each=0: --each must be at least 1")
 	}
 	if f.NArg() == 0 {
 		return a.usage(c, "no program: tracerag run -- ./app --csv data.csv")
 	}
 	if f.Changed("values") && (len(r.valueFlags.patterns) == 0 || slices.Contains(r.valueFlags.patterns, "")) {
-		return a.usage(c, "--values= names no function: name some, or own, or all")
+		return a.usage(c, "--values= names no function: give names, own or all")
 	}
 	if len(r.valueFlags.patterns) > 0 || *inner != "" {
 		r.values = a.planValues(&r.valueFlags, &t, &p, question)
@@ -160,19 +160,19 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 		return exitRunCannot
 	}
 	if *window && (g != nil || r.baseline != "" || *question != "") {
-		return a.usage(c, "--window records a program as it is, and by itself: build it first, and ask about its windows afterwards")
+		return a.usage(c, "--window needs a compiled program, and no other recording flags: build it first, and ask about its windows afterwards")
 	}
 	if *window && r.recorder.name == "breakpoint" {
 		return a.usage(c, "windows need the probe: leave --recorder out")
 	}
 	if r.each < 0 || r.each > 0 && (*window || *question != "") {
-		return a.usage(c, "--each makes a trace of every test, one at a time or more: without --window, and asked about one by one afterwards")
+		return a.usage(c, "--each makes a trace of every test: leave --window and -q out, and ask about the traces afterwards")
 	}
 	if (r.each > 0 || *window) && (r.limit != 0 || r.idFile != "") {
-		return a.usage(c, "--time-limit and --id-file are for a program that is recorded as a whole: without --each and --window")
+		return a.usage(c, "--time-limit and --id-file need a whole run: leave --each and --window out")
 	}
 	if r.limit < 0 {
-		return a.usage(c, fmt.Sprintf("--time-limit=%s: it has to be more than nothing", r.limit))
+		return a.usage(c, fmt.Sprintf("--time-limit=%s: must be positive", r.limit))
 	}
 	if r.limit > 0 {
 		r.deadline = time.Now().Add(r.limit)
@@ -184,7 +184,7 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if r.values != nil {
 		if *window || r.each > 0 {
-			return a.usage(c, "--values is of one run: without --window and --each (go test -run NAME is a run of one test)")
+			return a.usage(c, "--values needs one run: leave --window and --each out (go test -run NAME runs one test)")
 		}
 		if g == nil || g.Verb != "test" { // the go command gives tests no input
 			if _, _, err := inputAgain(a.stdin); err != nil {
@@ -280,7 +280,7 @@ func (a *app) findTarget(args []string, r *runFlags) (*target.Target, error) {
 	}
 	t, err := target.Find(args, a.cwd, r.include, r.exclude)
 	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, `/\`) {
-		err = fmt.Errorf("there is no program %s", phrase.Quote(name))
+		err = fmt.Errorf("program %s not found", phrase.Quote(name))
 	}
 	if err != nil {
 		return nil, cannotRun{error: err}
@@ -367,7 +367,7 @@ func (r *runFlags) limited(ctx context.Context, after time.Duration) (context.Co
 // over is the error of a run whose time was over before the program was started.
 func (r *runFlags) over(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("the program was not started: its time was over before (--time-limit=%s)", r.limit)
+		return fmt.Errorf("the program was not started: its deadline expired before the start (--time-limit=%s)", r.limit)
 	}
 	return nil
 }

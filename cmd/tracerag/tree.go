@@ -20,10 +20,10 @@ calls, repeats merged, recursion folded.
   go at F:L  a goroutine, and the go statement that started it
   inlined    the compiler put the body into the caller
   recursive  a call of a function above: what it calls is shown there
-  via        functions that were not recorded stand between
+  via        unrecorded functions lie between
 
-If the run was made with --values, what calls were given and returned stands at the
-end of their line: (s string = "a", n int = 3) -> error = nil; ("b", 3) -> nil; ...`
+After a run with --values each line ends with arguments and results of its calls:
+  (s string = "a", n int = 3) -> error = nil; ("b", 3) -> nil; ...`
 
 func runTree(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, treeHelp)

@@ -273,7 +273,7 @@ func (a *app) observe(ctx context.Context, s *store.Store, tgt *target.Target, t
 
 func (a *app) tryObserve(ctx context.Context, s *store.Store, tgt *target.Target, tr *trace.Trace, r *runFlags, rewind func() error, empty bool) error {
 	if r.over(ctx) != nil {
-		return fmt.Errorf("the time was over before the second run (--time-limit=%s)", r.limit)
+		return fmt.Errorf("the deadline expired before the second run (--time-limit=%s)", r.limit)
 	}
 	functions, err := r.values.choose(s, tr)
 	if err != nil {
@@ -361,13 +361,13 @@ func (a *app) observed(seen *breakpoint.Observation, tr *trace.Trace, ended erro
 	a.note("values: of %s of %s", phrase.Plural(len(seen.Activations), "call", "calls"), phrase.Plural(len(nodes), "node", "nodes"))
 	switch {
 	case errors.Is(ended, context.DeadlineExceeded):
-		a.note("values: the time of --time-limit was over: there may have been more")
+		a.note("values: the deadline of --time-limit expired: some values may be missing")
 	case ended != nil:
-		a.note("values: interrupted: there may have been more")
+		a.note("values: interrupted: some values may be missing")
 	case seen.TimedOut:
-		a.note("values: that run took too long and was ended: there may have been more")
+		a.note("values: that run took too long and was ended: some values may be missing")
 	case seen.Full:
-		a.note("values: there is no room for more: name fewer functions (--values=FUNC)")
+		a.note("values: the trace's limit for values is reached: name fewer functions (--values=FUNC)")
 	}
 	if ended == nil && !seen.TimedOut && seen.Exit.Known() {
 		if other := differences(seen, tr); len(other) > 0 {

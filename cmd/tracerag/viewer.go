@@ -28,8 +28,8 @@ the calls that it made, a graph of where the calls and the tokens are, and the
 prompt as it would be sent. Of two traces it shows one tree with what was added,
 removed and changed.
 
-The page is served on this machine only, to whoever has the URL that is printed,
-until Ctrl-C. Nothing is sent to a model but by the page's Ask button.`
+The page is served on this machine only, until Ctrl-C, and opens only with the
+printed URL. Only the page's Ask button sends anything to a model.`
 
 func runView(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, viewHelp)

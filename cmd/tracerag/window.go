@@ -24,9 +24,9 @@ printed on standard output.`
 
 const attachHelp = `
 attach records a process that runs already, from now on. It stops for a moment, runs
-on at nearly full speed, and is as it was before when it is let go: at Ctrl-C, which
-saves the trace. Windows can be opened as with tracerag run --window. It needs
-linux/amd64, and the right to trace the process, which is mostly that of its user.
+on at nearly full speed, and Ctrl-C restores its code and saves the trace. Windows
+work as with tracerag run --window. It needs linux/amd64, and the right to trace the
+process, usually that of its user.
 
   tracerag attach $(pidof server)`
 
@@ -39,13 +39,13 @@ func runWindow(a *app, ctx context.Context, c *command, args []string) int {
 		return code
 	}
 	if f.NArg() < 1 || f.NArg() > 2 {
-		return a.usage(c, "say start, stop or snapshot, and a name if you like")
+		return a.usage(c, "missing action: start, stop or snapshot, then optionally a name")
 	}
 	o := order{Do: f.Arg(0), Name: f.Arg(1)}
 	switch o.Do {
 	case "start", "stop", "snapshot":
 	default:
-		return a.usage(c, fmt.Sprintf("%q is none of start, stop and snapshot", o.Do))
+		return a.usage(c, fmt.Sprintf("unknown action %q: must be start, stop or snapshot", o.Do))
 	}
 	if err := checkName(o.Name); err != nil {
 		return a.usage(c, err.Error())

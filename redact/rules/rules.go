@@ -118,7 +118,7 @@ func Parse(text string) (Set, error) {
 		set.Rules = append(set.Rules, rule)
 	}
 	if len(set.Rules) == 0 {
-		return Set{}, errors.New("gitleaks' configuration: there are no rules in it")
+		return Set{}, errors.New("gitleaks' configuration has no rules")
 	}
 	slices.SortStableFunc(set.Rules, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 	if err := set.allow(f); err != nil {
@@ -175,7 +175,7 @@ func (r *fileRule) rule() (Rule, error) {
 		return out, err
 	}
 	if n := tree.MaxCap(); r.SecretGroup < 0 || r.SecretGroup > n {
-		return out, fmt.Errorf("there is no group %d among the %d of its regex", r.SecretGroup, n)
+		return out, fmt.Errorf("its regex has no group %d, only %d", r.SecretGroup, n)
 	}
 	if len(r.Keywords) == 0 {
 		return out, errors.New("it has no keywords")

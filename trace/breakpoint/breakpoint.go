@@ -139,7 +139,7 @@ func kill(pid int) {
 func launchError(t *target.Target, err error) error {
 	switch {
 	case errors.Is(err, syscall.EPERM):
-		return fmt.Errorf("%s: starting it under ptrace is not permitted here: %w\nin a container allow it with --cap-add=SYS_PTRACE or a seccomp profile that has ptrace; with Yama, /proc/sys/kernel/yama/ptrace_scope 0 or 1 permits it, 2 for root only, 3 for nobody", t.Path, err)
+		return fmt.Errorf("%s: starting it under ptrace is not permitted here: %w\nin a container allow it with --cap-add=SYS_PTRACE or a seccomp profile with ptrace; with Yama, /proc/sys/kernel/yama/ptrace_scope 0 or 1 permits it, 2 for root only, 3 for nobody", t.Path, err)
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Errorf("%s: %w\nis it executable? chmod +x %s", t.Path, err, t.Path)
 	}

@@ -137,7 +137,7 @@ func (c *Command) Unlimited(goflags string) (*Command, time.Duration, error) {
 	}
 	limit, err := time.ParseDuration(text)
 	if err != nil {
-		return nil, 0, fmt.Errorf("go test -timeout=%s: a time with a unit is needed, such as 90s or 10m", text)
+		return nil, 0, fmt.Errorf("go test -timeout=%s: must be a time with a unit, such as 90s or 10m", text)
 	}
 	unlimited, err := Parse(append(out, c.Args[next:]...))
 	return unlimited, limit, err

@@ -44,7 +44,7 @@ func Attach(ctx context.Context, t *target.Target, pid int, o Options) (*Live, e
 		if l.found != "" {
 			return nil, fmt.Errorf("process %d: %s; it is not recorded: %w", pid, l.found, err)
 		}
-		return nil, fmt.Errorf("process %d is as it was: %w", pid, err)
+		return nil, fmt.Errorf("process %d was not changed: %w", pid, err)
 	}
 	l.tr.Start = time.Now().UTC()
 	if err := proc.Detach(); err != nil {

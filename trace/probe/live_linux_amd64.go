@@ -114,7 +114,7 @@ func (l *Live) convert(tree *payload.Tree, tr *trace.Trace) {
 	defer l.converting.Unlock()
 	tr.Losses = slices.Clone(l.tr.Losses)
 	if l.r.unmarked {
-		tr.Losses = append(tr.Losses, trace.Loss{Kind: trace.LossOther, Detail: "which lines of long functions ran is not known, for want of memory near the program's code"})
+		tr.Losses = append(tr.Losses, trace.Loss{Kind: trace.LossOther, Detail: "which lines of long functions ran is unknown: no free memory near the program's code"})
 	}
 	convert(l.t, l.p.plan, l.p.code, tree, l.attached, tr)
 }

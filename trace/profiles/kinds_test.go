@@ -199,7 +199,7 @@ func FuzzConvert(f *testing.F) {
 		}
 		outside := int64(0)
 		for _, l := range tr.Losses {
-			if strings.Contains(l.Detail, "no function of the recorded") {
+			if strings.Contains(l.Detail, "without a function of the recorded") {
 				outside = l.Count
 			}
 		}

@@ -256,7 +256,7 @@ func (c *conversion) losses(typ *profile.ValueType) []trace.Loss {
 		n      int64
 		detail string
 	}{
-		{c.outside, "samples on whose stacks stood no function of the recorded packages"},
+		{c.outside, "samples without a function of the recorded packages on their stacks"},
 		{c.unnamed, "samples with frames that have an address and no name"},
 		{c.cut, fmt.Sprintf("samples with stacks of %d frames or more whose outer end seems cut off: their roots are not where a goroutine began", cutDepth)},
 	} {

@@ -34,7 +34,7 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string {
 	if e.Have == 0 {
-		return fmt.Sprintf("no trace %s: there are none in %s: `tracerag run -- ./app` makes one", e.Name, e.Dir)
+		return fmt.Sprintf("no trace %s: %s is empty; make one: `tracerag run -- ./app`", e.Name, e.Dir)
 	}
 	if len(e.Near) > 0 {
 		return fmt.Sprintf("no trace %s in %s: did you mean %s? `tracerag list` shows all %d", e.Name, e.Dir, strings.Join(e.Near, " or "), e.Have)

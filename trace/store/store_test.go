@@ -303,7 +303,7 @@ func TestAnEmptyStoreSaysHowToFillIt(t *testing.T) {
 	for _, name := range []string{"@last", "", "@-3", "ab12", "name"} {
 		_, err := s.Find(name)
 		var missing *store.NotFoundError
-		if !errors.As(err, &missing) || missing.Have != 0 || !strings.Contains(err.Error(), "`tracerag run -- ./app` makes one") {
+		if !errors.As(err, &missing) || missing.Have != 0 || !strings.Contains(err.Error(), "is empty; make one: `tracerag run -- ./app`") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

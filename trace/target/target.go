@@ -84,7 +84,7 @@ func find(path, dir string, include, exclude []string) (*Target, error) {
 func Of(pid int, include, exclude []string) (*Target, error) {
 	proc := fmt.Sprintf("/proc/%d/", pid)
 	if _, err := os.Stat(proc); err != nil {
-		return nil, fmt.Errorf("there is no process %d", pid)
+		return nil, fmt.Errorf("process %d not found", pid)
 	}
 	exe, err := os.Readlink(proc + "exe")
 	if errors.Is(err, os.ErrPermission) {

@@ -153,7 +153,7 @@ func (e *encoder) hook(h *Hook) {
 // package wrote, is an error: make the plan anew.
 func Decode(b []byte) (*Plan, error) {
 	if !bytes.HasPrefix(b, []byte(encoding)) {
-		return nil, errors.New("the plan was made by another version of this program, or is none")
+		return nil, errors.New("the plan was made by another version of this program, or is not a plan")
 	}
 	n := len(b) - sha256.Size
 	if n < len(encoding) {

@@ -54,7 +54,7 @@ func attach(pid int, patience time.Duration) (*Process, error) {
 func attachError(pid int, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH):
-		return fmt.Errorf("there is no process %d: %w", pid, err)
+		return fmt.Errorf("process %d not found: %w", pid, err)
 	case errors.Is(err, fs.ErrPermission):
 		if status, e := readStatus(pid); e == nil && status["TracerPid"] != "0" {
 			return fmt.Errorf("process %d: %w: process %s, a debugger or strace, traces it: end that first", pid, ErrPtrace, status["TracerPid"])
