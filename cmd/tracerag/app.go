@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"tracerag/llm"
 	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/prompt"
@@ -208,7 +207,6 @@ func (a *app) fail(err error) int {
 	line, more, _ := strings.Cut(withWayOut(err), "\n")
 	fmt.Fprintf(a.messages(), "tracerag: %s\n", line)
 	a.hint(more)
-	a.hint(llm.Hint(err))
 	var big *prompt.OverWindowError
 	var over *prompt.OverBudgetError
 	if errors.As(err, &big) || errors.As(err, &over) {

@@ -15,10 +15,13 @@ import (
 
 	"tracerag/eval"
 	"tracerag/eval/ask"
+	"tracerag/eval/report"
 	"tracerag/eval/results"
+	"tracerag/eval/trial"
+	"tracerag/llm"
 	"tracerag/phrase"
 	"tracerag/prompt"
-	"tracerag/session"
+	"tracerag/prompt/tokens"
 )
 
 const evalHelp = `
@@ -192,21 +195,6 @@ func (e *evalFlags) load(files []string) ([]*eval.Experiment, error) {
 	return exps, nil
 }
 
-// trial is an experiment that is carried out.
-type trial struct {
-	*eval.Experiment
-	inquiries    []*asked
-	closureLines int // of all modules in the program; 0: unknown
-}
-
-// asked is an inquiry with the prompts for it.
-type asked struct {
-	*eval.Inquiry
-	views   []*session.View
-	prompts map[eval.Variant]*prompt.Prompt
-	sizes   sizes
-}
-
 // experiment carries experiments out.
 func (a *app) experiment(ctx context.Context, exps []*eval.Experiment, e *evalFlags) int {
 	began := time.Now()
@@ -228,9 +216,10 @@ func (a *app) experiment(ctx context.Context, exps []*eval.Experiment, e *evalFl
 	if err != nil {
 		return a.fail(err)
 	}
-	var trials []*trial
+	var trials []*trial.Trial
+	made := 0
 	for _, x := range exps {
-		t := &trial{Experiment: x}
+		t := &trial.Trial{Experiment: x}
 		recording, stop := signal.NotifyContext(ctx, os.Interrupt)
 		traces, err := a.recordRuns(recording, x, dir, s, e)
 		if err != nil && recording.Err() != nil {
@@ -244,33 +233,85 @@ func (a *app) experiment(ctx context.Context, exps []*eval.Experiment, e *evalFl
 			return a.fail(fmt.Errorf("%s: %w", x.Path, err))
 		}
 		trials = append(trials, t)
+		made += t.Prompts()
 	}
 	a.noteMasked()
-	a.note("%s made in %s: %s", phrase.Plural(countPrompts(trials), "prompt", "prompts"), phrase.Duration(time.Since(began)), dir.Path("prompts"))
-	code := exitOK
-	var x *examiner
-	if !e.promptsOnly {
-		if x, code, err = a.askAll(ctx, trials, dir, e); err != nil {
+	a.note("%s made in %s: %s", phrase.Plural(made, "prompt", "prompts"), phrase.Duration(time.Since(began)), dir.Path("prompts"))
+	in := trial.Sizes(trials, e.tokenizers)
+	if e.promptsOnly { // sizes.md is beside a report with scores of an earlier run
+		if err := a.reportTrials(dir, "sizes.md", in, e); err != nil {
 			return a.fail(err)
 		}
-		if e.dryRun {
-			return code
-		}
+		return exitOK
 	}
-	if err := a.reportAll(trials, x, dir, e); err != nil {
+	open, err := a.askTrials(ctx, trials, dir, &in, e)
+	switch {
+	case err != nil:
+		return a.fail(err)
+	case e.dryRun:
+		return exitOK
+	}
+	if err := a.reportTrials(dir, "report.md", in, e); err != nil {
 		return a.fail(err)
 	}
-	return code
+	if open > 0 {
+		return exitFailure
+	}
+	return exitOK
 }
 
-func countPrompts(trials []*trial) int {
-	n := 0
-	for _, t := range trials {
-		for _, q := range t.inquiries {
-			n += len(q.prompts)
+// askTrials asks what has no answer yet, and adds all answers with their marks to the
+// report. It returns how many questions are still open.
+func (a *app) askTrials(ctx context.Context, trials []*trial.Trial, dir *results.Dir, in *report.Input, e *evalFlags) (open int, err error) {
+	o := trial.Options{
+		Dir: dir, Trials: trials, Models: e.models, Default: firstOf(a.getenv("TRACERAG_MODEL"), a.getenv("OPENAI_MODEL")), Judge: e.judge,
+		Temperature: e.model.temperature, DryRun: e.dryRun,
+		Limits: ask.Limits{Parallel: e.parallel, PerMinute: e.rate, TokensPerMinute: e.tokenRate, MaxCost: e.maxCost},
+		Config: func(model string) (llm.Config, error) { return a.modelConfig(&e.model, model) },
+		Mask:   a.masker().Clean,
+		Note:   func(err error) { a.note("%s", withWayOut(err)) }, Complain: func(err error) { a.complain("%s", withWayOut(err)) },
+		Progress: func(what string) (func(done, all int), func()) {
+			bar := a.progress(what)
+			return bar.set, bar.close
+		},
+	}
+	if e.windows != "" {
+		if o.Contexts, err = tokens.LoadModels(e.windows); err != nil {
+			return 0, err
 		}
 	}
-	return n
+	x, err := trial.NewExaminer(o)
+	if err != nil {
+		return 0, err
+	}
+	if open, err = x.Ask(ctx); err != nil || e.dryRun {
+		return 0, err
+	}
+	if open > 0 {
+		a.complain("%s still open: the same command again goes on with what is left", phrase.Plural(open, "question is", "questions are"))
+	}
+	if e.sheet != "" {
+		e.sheet = a.absolute(e.sheet)
+	}
+	return open, x.Grade(in, e.sheet)
+}
+
+// reportTrials saves and prints the tables.
+func (a *app) reportTrials(dir *results.Dir, name string, in report.Input, e *evalFlags) error {
+	in.Grader = map[string]string{"": "", "auto": eval.AutoGrader, "judge": eval.JudgePrefix + e.judge, "human": eval.HumanGrader}[e.gradeBy]
+	figures, err := trial.Save(dir, name, in)
+	if err != nil {
+		return err
+	}
+	for _, f := range figures {
+		a.note("figure: %s", f)
+	}
+	a.note("tables: %s", dir.Path("tables"))
+	if e.asJSON {
+		return a.printJSON(trial.JSON(in))
+	}
+	a.paginate()
+	return report.WriteMarkdown(a.stdout, in)
 }
 
 // absolute is for messages and for processes that start elsewhere.
@@ -279,10 +320,4 @@ func (a *app) absolute(path string) string {
 		return path
 	}
 	return filepath.Join(a.cwd, path)
-}
-
-// exists reports whether there is a file or directory.
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

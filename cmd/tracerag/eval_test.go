@@ -619,3 +619,8 @@ func TestExperimentOfTheHelp(t *testing.T) {
 		}
 	}
 }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

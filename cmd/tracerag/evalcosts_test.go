@@ -18,7 +18,7 @@ func TestExperimentCosts(t *testing.T) {
 	x := newExaminee(t, twiceExperiment, fixtures.Dir("twice"))
 	x.env = append(x.env, "OPENAI_API_KEY=sk-test")
 	_, stderr := x.run(1, "--model=gpt-4o")
-	if x.requests() != 0 || !strings.Contains(stderr, "say how much may be spent in all, --max-cost=") {
+	if x.requests() != 0 || !strings.Contains(stderr, "these questions cost money, and no ceiling was given\n  --max-cost=1.") {
 		t.Errorf("%d questions were asked\n%s", x.requests(), stderr)
 	}
 	_, stderr = x.run(0, "--model=gpt-4o", "--dry-run")
@@ -79,7 +79,7 @@ func TestExperimentCostsOfOthers(t *testing.T) {
 
 	// What the judge needs is said before anything is paid for.
 	_, stderr = x.run(1, "--model=free", "--judge=gpt-4o")
-	if n := len(broken.Requests()); n != 1 || !strings.Contains(stderr, "the judge gpt-4o costs money: say how much") {
+	if n := len(broken.Requests()); n != 1 || !strings.Contains(stderr, "the judge gpt-4o costs money, and no ceiling was given\n  --max-cost=DOLLARS") {
 		t.Errorf("%d questions were asked\n%s", n-1, stderr)
 	}
 }
@@ -138,7 +138,8 @@ func TestExperimentTooLong(t *testing.T) {
 	}
 	_, stderr := x.run(0, "--repetitions=1", "--models", windows)
 	for _, want := range []string{
-		"the context size of one is unknown: 128,000 tokens are assumed (--models names a file with sizes): 2 prompts are too long for it and not asked\n  twice who T (",
+		"the context size of one is unknown, 128,000 tokens are assumed: 2 prompts are too long for it and not asked\n  twice who T (",
+		"  --models names a file that has the context size\n",
 		"two takes 1,000 tokens: ",
 	} {
 		if !strings.Contains(stderr, want) {

@@ -65,11 +65,12 @@ var layers = map[string][]string{
 	"eval/report":  {"eval", "phrase"},
 	"eval/results": {"atomicfile", "eval"},
 	"eval/ask":     {},
+	"eval/trial":   {"atomicfile", "eval", "eval/ask", "eval/report", "eval/results", "llm", "phrase", "prompt", "prompt/tokens"},
 
 	"mcp": {"calltree", "prompt", "prompt/tokens", "relevance", "source", "trace"},
 
 	"cmd/tracerag": {"atomicfile", "rank", "relevance", "trace", "trace/executable", "trace/target", "trace/gocmd", "trace/breakpoint", "trace/probe", "trace/profiles", "trace/store", "trace/export", "trace/symbol",
-		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "session", "output", "viewer", "phrase", "eval", "eval/ask", "eval/report", "eval/results", "visible"},
+		"calltree", "source", "prompt", "prompt/tokens", "llm", "mcp", "redact", "session", "output", "viewer", "phrase", "eval", "eval/ask", "eval/report", "eval/results", "eval/trial", "visible"},
 }
 
 // only lists packages of others that a few of ours alone may import.
@@ -87,7 +88,7 @@ var only = map[string][]string{
 	"github.com/kballard/go-shellquote": {"phrase"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "viewer/browsertest"},
-	"os/exec":                           {"trace/target", "trace/gocmd", "source", "bench/eval", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"eval/trial", "trace/target", "trace/gocmd", "source", "bench/eval", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

@@ -1,4 +1,4 @@
-package main
+package trial
 
 import (
 	"context"
@@ -12,32 +12,32 @@ import (
 
 // judgeIsReady finds what would keep the judge from grading before answers for it are
 // paid for.
-func (x *examiner) judgeIsReady() error {
-	judge := x.flags.judge
-	x.a.note("judging the answers by %s comes on top", judge)
+func (x *Examiner) judgeIsReady() error {
+	judge := x.Judge
+	x.note("judging the answers by %s comes on top", judge)
 	switch {
-	case x.flags.dryRun:
+	case x.DryRun:
 		return nil
 	case x.wrong[judge] != nil:
 		return fmt.Errorf("%s: %w", judge, x.wrong[judge])
-	case x.limits.MaxCost == 0 && priced(judge):
-		return fmt.Errorf("the judge %s costs money: say how much may be spent in all, --max-cost=DOLLARS", judge)
+	case x.Limits.MaxCost == 0 && priced(judge):
+		return &NoCeilingError{Judge: judge}
 	}
 	return nil
 }
 
 // judgements are the jobs of all answers that the judge has not graded yet. Its reply
 // may be of no use; it was paid for, and is kept all the same.
-func (x *examiner) judgements(trials []*trial) ([]ask.Job, error) {
+func (x *Examiner) judgements() ([]ask.Job, error) {
 	var jobs []ask.Job
 	all := 0
-	judge := x.flags.judge
-	for _, t := range trials {
+	judge := x.Judge
+	for _, t := range x.Trials {
 		answers, err := x.answers(t)
 		if err != nil {
 			return nil, err
 		}
-		judged, err := x.dir.Judged(t.Name)
+		judged, err := x.Dir.Judged(t.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -55,16 +55,16 @@ func (x *examiner) judgements(trials []*trial) ([]ask.Job, error) {
 				if err != nil {
 					return value(got.cost), err
 				}
-				j := results.Judged{Answer: answer.ID(), Judge: judge, Text: x.a.masker().Clean(got.Text), Usage: usage(got.Usage), Cost: got.cost}
+				j := results.Judged{Answer: answer.ID(), Judge: judge, Text: x.Mask(got.Text), Usage: usage(got.Usage), Cost: got.cost}
 				if j.Grading, err = eval.ParseJudgement(got.Text, inq); err != nil {
-					x.a.note("%s: %v\nits reply is kept: remove %s to have it judged again", what, err, x.dir.Path(results.MarksPath(t.Name, id)))
+					x.note("%s: %v\nits reply is kept: remove %s to have it judged again", what, err, x.Dir.Path(results.MarksPath(t.Name, id)))
 				}
 				j.Grading.Grader = eval.JudgePrefix + judge
-				return value(j.Cost), x.saved(x.dir.SaveJudged(t.Name, id, j), x.dir.Path(results.MarksPath(t.Name, id)), j)
+				return value(j.Cost), x.saved(x.Dir.SaveJudged(t.Name, id, j), x.Dir.Path(results.MarksPath(t.Name, id)), j)
 			}})
 		}
 	}
-	x.a.note("%s, %s judged already", phrase.Plural(all, "answer", "answers"), phrase.Number(all-len(jobs)))
+	x.note("%s, %s judged already", phrase.Plural(all, "answer", "answers"), phrase.Number(all-len(jobs)))
 	return jobs, nil
 }
 
