@@ -12,7 +12,7 @@ import (
 )
 
 type rankArgs struct {
-	Question string `json:"question" jsonschema:"what to find out, in the words of whoever asks, or a whole bug report; names and quoted messages in it count most"`
+	Question string `json:"question" jsonschema:"what to find out, in the user's words, or a whole bug report; names and quoted messages in it count most"`
 	Trace    string `json:"trace,omitempty" jsonschema:"id of a trace, @last (the default), @prev, or a .pb.gz file below the working directory"`
 	Limit    int    `json:"limit,omitempty" jsonschema:"functions to list. Default 10: of bug reports the function to change is mostly among these"`
 	budget
@@ -34,7 +34,7 @@ type functionFacts struct {
 }
 
 func (s *server) addRank(to *sdk.Server) {
-	add(s, to, &sdk.Tool{Name: "rank", Title: "Functions that a question is about", Description: `The functions that ran, those that a question is about first, each with its handle, its place, and what speaks for it. No model is asked: words, names and quoted messages of the question are looked for in names, comments and bodies, and of a run that failed, what passing runs did not call.
+	add(s, to, &sdk.Tool{Name: "rank", Title: "Functions that a question is about", Description: `The functions that ran, those that a question is about first, each with its handle, its position and reasons. No model is asked: words, names and quoted messages of the question are looked for in names, comments and bodies, and of a run that failed, what passing runs did not call.
 The place to begin with a question; source shows what it finds.`},
 		s.rank)
 }

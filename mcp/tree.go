@@ -20,8 +20,8 @@ type treeArgs struct {
 
 func (s *server) addCallTree(to *sdk.Server) {
 	add(s, to, &sdk.Tool{Name: "call_tree", Title: "Call tree", Description: `Who called whom in a recorded run, in the order of the first calls; repeats merged, recursion folded.
-A line is "#HANDLE function xCOUNT file:line marks" (one call has no count). Marks: "go at F:L" a goroutine and the go statement that started it; inlined; recursive (shown above); via (functions that were not recorded stand between).
-The budget is filled breadth first. "[clipped: 12 nodes, ask call_tree focus=#71]" stands where more is.`},
+A line is "#HANDLE function xCOUNT file:line marks" (one call has no count). Marks: "go at F:L" a goroutine and the go statement that started it; inlined; recursive (shown above); via (unrecorded functions lie between).
+The budget is filled breadth first. "[clipped: 12 nodes, ask call_tree focus=#71]" marks where more is.`},
 		s.callTree)
 }
 
@@ -95,7 +95,7 @@ func clipped(n int, what, ask string) string {
 func find(r *Run, pattern string) ([]*calltree.Node, error) {
 	found, err := r.Tree.Find(pattern)
 	if err != nil && r.Pruned > 0 {
-		return nil, fmt.Errorf("%w\nwhat the baseline did, too, is left out: call_tree and source show it with whole=true", err)
+		return nil, fmt.Errorf("%w\nthe baseline's calls are left out: call_tree and source show them with whole=true", err)
 	}
 	return found, err
 }

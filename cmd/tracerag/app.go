@@ -72,7 +72,7 @@ func init() {
 		{"prompt", "[flags] [TRACE] [QUESTION]", "print the prompt that ask would send", runPrompt},
 		{"rank", "[flags] QUESTION [TRACE...]", "list the functions that a question is about", runRank},
 		{"mcp", "[flags]", "show the traces to a coding agent (Model Context Protocol)", runMCP},
-		{"attach", "[flags] PID", "record a process that runs already", runAttach},
+		{"attach", "[flags] PID", "record a running process", runAttach},
 		{"window", "[flags] start|stop|snapshot [NAME]", "start or stop recording in a running program", runWindow},
 		{"list", "[flags]", "list the saved traces", runList},
 		{"show", "[flags] [TRACE]", "show a trace's details and gaps", runShow},

@@ -23,10 +23,10 @@ import (
 
 const askHelp = `
 ask sends the question, the call tree and the source of the called functions to a
-language model and streams its answer. Names and positions that the answer cites
-are checked against what was sent. The conversation is saved beside the trace.
+language model and streams its answer. Citations absent from the prompt are flagged.
+The conversation is saved beside the trace.
 
-The model is any behind an OpenAI-compatible endpoint:
+Any OpenAI-compatible endpoint works:
   export OPENAI_API_KEY=...                                       OpenAI
   export OPENAI_BASE_URL=http://localhost:11434/v1 TRACERAG_MODEL=qwen3   Ollama
 Without one, ask prints the prompt, to be pasted into any chat.
@@ -47,7 +47,7 @@ func (m *modelFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&m.baseURL, "base-url", "", "the endpoint's `URL` (default: $OPENAI_BASE_URL, or OpenAI's)")
 	f.DurationVar(&m.timeout, "timeout", 0, "give up after this `TIME` of silence from the model (default 10m)")
 	f.IntVar(&m.maxTokens, "max-tokens", 0, "let the answer have at most this many `TOKENS`")
-	f.Var(&m.maxAnswer, "max-answer", "cut an answer off after this `SIZE` of text, whatever the model was asked for\n(default 1MiB; with --max-tokens at most 64 bytes a token)")
+	f.Var(&m.maxAnswer, "max-answer", "cut an answer off after this `SIZE` of text (default 1MiB; with --max-tokens at\nmost 64 bytes a token)")
 	f.Func("temperature", "sampling temperature, a `NUMBER` from 0 to 2 (default: the model's own)", func(s string) error {
 		n, err := strconv.ParseFloat(s, 64)
 		if err != nil {

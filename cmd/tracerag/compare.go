@@ -17,22 +17,21 @@ import (
 )
 
 const compareHelp = `
-compare sets the call trees of two runs side by side: which calls were added,
-removed, moved, or made another number of times, and where the runs first part.
-Times, addresses, lines and ids never count.
-Arguments and results that were observed in both runs (run --values) are compared
-call by call: the first that differs is told, but counts only with --values.
+compare compares the call trees of two runs: added, removed and moved calls, changed
+counts, and the first divergence. Times, addresses, lines and ids never count.
+Arguments and results that both runs observed (run --values) are compared call by
+call. The first difference is shown. It makes the runs different only with --values.
 
   tracerag compare @prev @last
 
-With --gate it runs a command, records it, and holds the run against a baseline: a
-trace, or a file that --update has made of such a run, to be kept beside the tests.
-What the command prints goes to standard error. The run's exit status counts, too.
+With --gate it records a command and compares the run with a reference: a trace, or a
+file that --update writes, to be kept beside the tests. What the command prints goes
+to standard error. The run's exit status counts, too.
 
   tracerag compare --gate testdata/border.pb.gz --update -- go test -run Border ./table
   tracerag compare --gate testdata/border.pb.gz -- go test -run Border ./table
 
-What differs from run to run of one program can be left out by --ignore:
+--ignore leaves out what differs between runs of one program:
 
   counts       how often a call is made
   order        in which order a caller makes its calls (it ranges over a map, say)
@@ -58,7 +57,7 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	f.IntVar(&o.depth, "depth", 0, "show this many `LEVELS` only")
 	f.IntVar(&o.nodes, "nodes", 0, "show this many `NODES` only, the upper levels first")
 	f.BoolVar(&o.brief, "brief", false, "only the counts and the first divergence")
-	f.BoolVar(&o.values, "values", false, "other arguments and results make the runs different, too (see run --values)")
+	f.BoolVar(&o.values, "values", false, "different arguments and results make the runs different, too (see run --values)")
 	f.StringSliceVar(&o.ignore, "ignore", nil, "leave `WHAT` out of account: counts, order, goroutines, PACKAGES")
 	a.redactFlag(f)
 	a.section(f, "A gate")

@@ -35,7 +35,8 @@ func docs(t *testing.T) []string {
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no topics of the help: %v", err)
 	}
-	return append([]string{filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md")}, append(more, pages...)...)
+	own := []string{filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md"), filepath.Join(root, "CONTRIBUTING.md")}
+	return append(own, append(more, pages...)...)
 }
 
 // TestDocs holds the documents against the program: what they show can be typed,
@@ -66,20 +67,21 @@ func TestDocsAreComplete(t *testing.T) {
 		}
 	}
 
+	reference := readDoc(t, filepath.Join(root, "docs", "reference.md"))
 	told := map[string]bool{}
-	for _, row := range rows(readme, "Exit codes") {
+	for _, row := range rows(reference, "Exit codes") {
 		told[strings.Trim(row[0], "` ")] = true
 	}
 	codes := exitCodes(t)
 	for _, name := range slices.Sorted(maps.Keys(codes)) {
 		if !told[codes[name]] {
-			t.Errorf("README.md: the table of exit codes has no row for %s, which is %s in codes.go", codes[name], name)
+			t.Errorf("docs/reference.md: the table of exit codes has no row for %s, which is %s in codes.go", codes[name], name)
 		}
 		delete(told, codes[name])
 	}
 	for code := range told {
 		if strings.ContainsAny(code, "0123456789") { // others are headings
-			t.Errorf("README.md: codes.go has no exit code %s", code)
+			t.Errorf("docs/reference.md: codes.go has no exit code %s", code)
 		}
 	}
 
@@ -88,10 +90,10 @@ func TestDocsAreComplete(t *testing.T) {
 			t.Errorf("topics/exit-codes.md has no line for exit code %s", code)
 		}
 	}
-	for _, row := range rows(readme, "Environment") {
+	for _, row := range rows(reference, "Environment") {
 		for _, span := range codeSpan.FindAllStringSubmatch(row[0], -1) {
 			if !strings.Contains(topicText(t, "environment"), span[1]+" ") {
-				t.Errorf("topics/environment.md has no line for %s, which README.md has", span[1])
+				t.Errorf("topics/environment.md has no line for %s, which docs/reference.md has", span[1])
 			}
 		}
 	}

@@ -19,9 +19,9 @@ import (
 )
 
 const doctorHelp = `
-doctor says what this machine, a program and this configuration can do, and what
-is missing. It tries: the program, or else tracerag itself, is started and made
-ready for recording, and ended before its first instruction. It sends nothing.
+doctor checks what this machine, a program and this configuration can do, and what
+is missing. It starts the program, or else tracerag itself, prepares it for recording,
+and ends it before its first instruction. It sends nothing.
 
 Exit code: 0 when a program can be recorded here, 1 when not.`
 

@@ -25,28 +25,27 @@ import (
 )
 
 const evalHelp = `
-eval experiment asks the questions of experiments, with prompts of several variants
-and of several models, and grades the answers: which prompt is the best one for your
-program and your model? Its tables and its figure are those of Kamiya's paper.
+eval experiment finds the best prompt for your program and model. It asks questions
+with several prompt variants and models, and grades the answers. The tables and the
+figure are those of Kamiya's paper.
 
-  tracerag eval experiment --prompts-only tablecat.yaml     tables 8 and 9; asks nobody
+  tracerag eval experiment --prompts-only tablecat.yaml     tables 8 and 9; asks no model
   tracerag eval experiment --max-cost 5 --model gpt-5-mini tablecat.yaml gojq.yaml
 
 An experiment's FILE names a program, its runs, the questions, the true answers and
-by what answers are graded (docs/experiments.md). The program is built or installed,
-and run: look into a file that is not yours before you use it. Where prompts are sent
-the file cannot say: that is as with tracerag ask.
+the grading criteria (docs/experiments.md). The program is built or installed, and
+run: read a file that is not yours before you use it. The file cannot choose the
+server: prompts are sent where tracerag ask sends them.
 
-Traces, prompts, answers and marks are kept in --out. A run that was broken off goes
-on where it was when it is started again, and asks nothing twice; so does one with
-more models or repetitions. Ctrl-C waits for the answers that are under way, and a
-second one does not.
+Traces, prompts, answers and grades are kept in --out. The same command, also with
+more models or repetitions, continues an interrupted experiment and asks nothing
+twice. Ctrl-C waits for the answers under way; a second Ctrl-C does not.
 
-The tables are printed on standard output as Markdown, and are in --out as Markdown
-and CSV beside the figure.
+The tables are printed as Markdown. --out has them as Markdown and CSV, with the
+figure.
 
-Exit code: 0 everything was asked and answered but for prompts that are too long for a
-model, 1 something was not, 2 wrong usage.`
+Exit code: 0 every question was answered, except for prompts too long for a model; 1
+some were not; 2 wrong usage.`
 
 // evalFlags are those of eval experiment.
 type evalFlags struct {
@@ -67,27 +66,27 @@ type evalFlags struct {
 }
 
 func (e *evalFlags) add(a *app, f *pflag.FlagSet) {
-	f.StringVar(&e.out, "out", "", "keep traces, prompts, answers and marks in `DIR` (default: experiments in the\ndirectory of traces)")
-	f.BoolVar(&e.promptsOnly, "prompts-only", false, "make the prompts and print their sizes; ask nobody")
-	f.BoolVar(&e.dryRun, "dry-run", false, "say what would be asked and what it could cost, and ask nobody")
+	f.StringVar(&e.out, "out", "", "keep traces, prompts, answers and grades in `DIR` (default: experiments in the\ndirectory of traces)")
+	f.BoolVar(&e.promptsOnly, "prompts-only", false, "make the prompts and print their sizes; ask no model")
+	f.BoolVar(&e.dryRun, "dry-run", false, "print what would be asked and what it could cost; ask no model")
 	f.BoolVar(&e.fresh, "fresh", false, "record the runs again, even if nothing has changed")
-	f.BoolVar(&e.asJSON, "json", false, "print answers, marks and sizes as JSON instead of tables")
+	f.BoolVar(&e.asJSON, "json", false, "print answers, grades and sizes as JSON instead of tables")
 	f.StringArrayVar(&e.inquiries, "inquiry", nil, "only the inquiry with this `ID`; may be repeated")
 	f.StringSliceVar(&e.variants, "variant", nil, "these `VARIANTS` instead of the file's, such as full,A,ordered@16k")
 	f.StringSliceVar(&e.tokenizers, "tokenizer", nil, "count the prompts' tokens as for these `MODELS` (default: gpt-4o, and gpt-4 as in the\npaper)")
 	a.section(f, "Asking")
 	f.StringArrayVar(&e.models, "model", nil, "ask this `MODEL` instead of the file's; may be repeated")
 	f.IntVar(&e.repetitions, "repetitions", 0, "ask everything `N` times, instead of as often as the file says")
-	f.Float64Var(&e.maxCost, "max-cost", 0, "spend at most this many US `DOLLARS` at list prices, what earlier runs spent\nincluded; required for models with a known price")
+	f.Float64Var(&e.maxCost, "max-cost", 0, "spend at most this many US `DOLLARS` at list prices, earlier runs included;\nrequired for models with a known price")
 	f.Float64Var(&e.rate, "rate", 0, "ask at most `N` questions a minute")
 	f.Float64Var(&e.tokenRate, "token-rate", 0, "send at most `N` tokens of prompts a minute")
 	f.IntVar(&e.parallel, "parallel", 1, "ask `N` questions at a time")
 	e.model.add(f)
 	f.StringVar(&e.windows, "models", "", "context windows by model from `FILE`, before the built-in table")
 	a.section(f, "Grading")
-	f.StringVar(&e.judge, "judge", "", "have this `MODEL` grade the answers, too, by rubric and true answer")
-	f.StringVar(&e.sheet, "sheet", "", "write what a person has to grade into `FILE` (CSV), and read the marks in it, if\nit is there")
-	addChoice(f, &e.gradeBy, "grader", "whose marks the tables show: `WHO` is auto, judge or human (default: who gave the\nmost; among equals human, or else judge)", "", "auto", "judge", "human")
+	f.StringVar(&e.judge, "judge", "", "let this `MODEL` grade the answers, too, by rubric and true answer")
+	f.StringVar(&e.sheet, "sheet", "", "write a sheet for grading by a person into `FILE` (CSV), and read the grades in\nit, if it exists")
+	addChoice(f, &e.gradeBy, "grader", "whose grades the tables show: `WHO` is auto, judge or human (default: who gave the\nmost; among equals human, then judge)", "", "auto", "judge", "human")
 	a.section(f, "Recording")
 	e.recorder.add(f)
 	a.section(f, "The prompt")

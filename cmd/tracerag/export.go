@@ -58,20 +58,20 @@ func exportFormats() []exportFormat {
 
 func runExport(a *app, _ context.Context, c *command, args []string) int {
 	var help strings.Builder
-	help.WriteString("\nexport writes a trace in another tool's format, to standard output or to a file.\nAll that is in the trace:\n\n")
+	help.WriteString("\nexport writes a trace in another tool's format, to standard output or to a file.\nFormats with everything in the trace:\n\n")
 	formats := exportFormats()
 	var names []string
 	for i, f := range formats {
 		names = append(names, f.Name)
 		if i > 0 && f.tree != nil && formats[i-1].tree == nil {
-			help.WriteString("\nThe call tree, as tree shows it (without package initialisation, and without what the\nbaseline did, too):\n\n")
+			help.WriteString("\nFormats with the call tree, as tree shows it (without package initialisation and\nwithout the baseline's calls):\n\n")
 		}
 		fmt.Fprintf(&help, "  %-11s%s\n", f.Name, f.About)
 	}
 	f := a.flags(c, help.String())
 	var t treeFlags
 	var name string
-	addChoice(f, &name, "format", "the `FORMAT`, one of those above", names...)
+	addChoice(f, &name, "format", "the `FORMAT`, one of the above", names...)
 	out := f.StringP("output", "o", "-", "write to `FILE`")
 	largest := byteSize(exportCeiling)
 	f.Var(&largest, "max-size", "write at most `SIZE` (default 1GiB)")

@@ -24,8 +24,8 @@ func (a *app) flags(c *command, help string) *pflag.FlagSet {
 	f.SetOutput(io.Discard) // errors are printed once, by parse
 	f.SortFlags = false
 	f.StringVar(&a.dir, "dir", "", "keep traces in `DIR` (default: $TRACERAG_DIR, or .tracerag in the module's root)")
-	f.BoolVar(&a.quiet, "quiet", false, "no messages on standard error but errors")
-	f.BoolVar(&a.noPager, "no-pager", false, "no pager for long output at a terminal")
+	f.BoolVar(&a.quiet, "quiet", false, "print only errors on standard error")
+	f.BoolVar(&a.noPager, "no-pager", false, "do not use a pager for long output at a terminal")
 	everywhere := section{"Every command's flags", subset(f, 0)}
 	a.section(f, "Flags")
 	f.Usage = func() {

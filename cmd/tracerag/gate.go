@@ -32,8 +32,8 @@ type gateFlags struct {
 }
 
 func (g *gateFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&g.baseline, "gate", "", "run and record the command that follows, and compare with this `BASELINE`:\na trace, or a file that --update has made")
-	f.BoolVar(&g.update, "update", false, "with --gate: make the file BASELINE of this run, unless they are equal")
+	f.StringVar(&g.baseline, "gate", "", "record the command that follows, and compare the run with this `REFERENCE`:\na trace, or a file that --update wrote")
+	f.BoolVar(&g.update, "update", false, "with --gate: write the file REFERENCE from this run, unless they are equal")
 	g.run.addPackages(f)
 	g.run.recorder.add(pflag.NewFlagSet("", pflag.ContinueOnError)) // the defaults alone
 }

@@ -18,12 +18,12 @@ import (
 )
 
 const importHelp = `
-import takes a trace from a file into the store. A pprof profile of another tool,
-such as a CPU profile, becomes a sampled trace: which functions ran is known, how
-often and in which order is not, and everything made of it says so.
+import copies a trace from a file into the store. A pprof profile of another tool,
+such as a CPU profile, becomes a sampled trace. It shows which functions ran, but not
+how often or in which order, and every output of it says so.
 
-The program that was profiled tells which modules the functions are of. It is
-looked for where the profile says, and taken if it is the same build.`
+The profiled program names the modules of the functions. import looks for it where
+the profile says, and uses it if it is the same build.`
 
 func runImport(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, importHelp)

@@ -23,16 +23,16 @@ import (
 )
 
 const mcpHelp = `
-mcp shows the saved traces to a coding agent, as a server of the Model Context
-Protocol on standard input and output. The agent starts it:
+mcp serves the saved traces to a coding agent, over the Model Context Protocol on
+standard input and output. The agent starts it:
 
   claude mcp add tracerag -- tracerag mcp
   codex mcp add tracerag -- tracerag mcp
 
 Its tools are list_traces, call_tree, source, rank, prompt, compare, values and
-record. They read traces of the store and .pb.gz files below the working directory,
-and nothing else; secrets are masked. Programs are run, by record, only with
---allow-run. See docs/mcp.md.`
+record. They read only traces of the store and .pb.gz files below the working
+directory, and mask secrets. record runs programs, only with --allow-run. See
+docs/mcp.md.`
 
 func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, mcpHelp)

@@ -16,8 +16,7 @@ import (
 
 const promptHelp = `
 prompt prints what ask would send: the question, the call tree, and the source of
-the called functions in the order in which they were called. It sends nothing.
-Paste it into any chat.`
+the called functions in call order. It sends nothing. Paste it into any chat.`
 
 func runPrompt(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, promptHelp)
@@ -25,7 +24,7 @@ func runPrompt(a *app, _ context.Context, c *command, args []string) int {
 	var p promptFlags
 	compare := f.StringArray("compare", nil, "put two `TRACES` side by side: --compare A B QUESTION")
 	account := f.Bool("tokens", false, "print the account of tokens, by section and function, instead of the prompt")
-	explain := f.Bool("explain", false, "print for each function how much of it --budget leaves, and why, instead of the prompt")
+	explain := f.Bool("explain", false, "print for each function how much of it --budget keeps, and why, instead of the prompt")
 	asJSON := f.Bool("json", false, "print prompt and account as JSON")
 	toClipboard := f.Bool("copy", false, "copy the prompt to the clipboard instead of printing it")
 	a.section(f, "The prompt")

@@ -34,7 +34,7 @@ func (p *promptFlags) add(f *pflag.FlagSet) {
 	addChoice(f, &p.format, "format", "the prompt's `FORMAT`: markdown, xml or json", "markdown", "xml", "json")
 	f.StringVar(&p.template, "template", "", "make the prompt by the Go text/template in `FILE` (tracerag prompt --template=help\nexplains them)")
 	f.StringVar(&p.models, "models", "", "context windows by model from `FILE`, before the built-in table")
-	f.StringVar(&p.budget, "budget", "", "make the prompt fit into `SIZE` tokens (8000, 8k, or 50% of the model's window): what\nis least relevant is left out, with a mark where it was")
+	f.StringVar(&p.budget, "budget", "", "make the prompt fit into `SIZE` tokens (8000, 8k, or 50% of the model's context size):\nthe least relevant functions are left out, and each gap is marked")
 	f.BoolVar(&p.types, "types", false, "add the types, constants and package variables that the functions name")
 	f.IntVar(&p.window, "context-window", 0, "the model takes this many `TOKENS` (default: from the table of models)")
 }

@@ -23,15 +23,15 @@ import (
 )
 
 const rankHelp = `
-rank lists the functions that ran, those that the question is about first, each
-with reasons. No model is asked. --budget of run, ask and prompt keeps
-functions in this order. The question may be a report: its first line is its title.
-Several traces are ranked as one run, as --compare does.
+rank lists the functions that ran, the most relevant to the question first, each with
+reasons. No model is asked. --budget of run, ask and prompt keeps functions in this
+order. The question may be a bug report: its first line is the title. Several traces
+are ranked as one run, as --compare does.
 
-What is looked at: words and names of the question in names, comments and bodies,
-quoted error messages, the name of the test (go test -run, run --each), what the
-baseline does too, and, of a run that failed, what runs of the same program that
-passed did not call.`
+The score considers words and names of the question in names, comments and bodies;
+quoted error messages; the name of the test (go test -run, run --each); calls that
+the baseline makes, too; and, if the run failed, calls that no passing run of the same
+program made.`
 
 func runRank(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, rankHelp)

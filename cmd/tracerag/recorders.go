@@ -38,7 +38,7 @@ func (r *recorderFlags) add(f *pflag.FlagSet) {
 func (r *recorderFlags) addProbe(f *pflag.FlagSet) {
 	f.BoolVar(&r.noInlined, "no-inlined", false, "do not look for calls that the compiler inlined")
 	f.BoolVar(&r.noLines, "no-lines", false, "do not watch which lines of long functions run")
-	f.Var(&r.memory, "memory", "most that the probe's tree of calls may take, such as 1GiB (default: up to a\nthird of the memory that is free)")
+	f.Var(&r.memory, "memory", "memory limit for the probe's call tree, such as 1GiB (default: up to a third of\nthe free memory)")
 }
 
 func (r *recorderFlags) check() error {

@@ -9,9 +9,9 @@ import (
 )
 
 const reportHelp = `
-report writes the page that view shows into one file, to be attached to an issue or
-a pull request: call tree, sources, graph and prompt, of one trace or of two side by
-side. It holds source code of the program; it loads nothing and sends nothing.`
+report writes the page that view shows into one file, for an issue or a pull request:
+call tree, sources, graph and prompt, of one trace or of two side by side. It contains
+source code of the program. It loads nothing and sends nothing.`
 
 func runReport(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, reportHelp)

@@ -46,14 +46,16 @@ rebuild, no symbols and no privileges; on linux/amd64 it runs at nearly full spe
   tracerag run --each -- go test ./...                         a trace for each test
 
 The last four are built without inlining outside the standard library (-gcflags,
-added to yours), so that every call in the source is counted. The go command builds
-and runs them as ever and the exit code is its own: go run's is 1 when the program
-fails. go test makes a trace for each package that it tests, and with --each one for
-each test, example, fuzz target (with its seeds) and, with -bench, benchmark: the
-program is built once and started for each of them. What it does without any test
-(TestMain) is their baseline. A trace is named after its test: tracerag tree TestFit.
+added to yours), so that every call in the source is counted. Otherwise the go command
+builds and runs them as usual. The exit code is the go command's: go run ends with 1
+when the program fails.
 
-Patterns of --include and --exclude are the go command's: ./..., github.com/x/...,
+go test makes a trace for each package. --each makes a trace for each test, example,
+fuzz target (with its seeds) and, with -bench, benchmark. The program is built once
+and started for each of them; a run without any test (TestMain) is their baseline. A
+trace is named after its test: tracerag tree TestFit.
+
+--include and --exclude take the go command's patterns: ./..., github.com/x/...,
 std, all, main. By default everything outside the standard library is recorded.
 
 Exit code: the program's or the go command's own, 128 and the number of the signal
@@ -84,7 +86,7 @@ type runFlags struct {
 
 func (r *runFlags) add(f *pflag.FlagSet) {
 	r.addPackages(f)
-	f.StringVar(&r.baseline, "baseline", "", "leave out of the tree what another run does, too: a `TRACE`, or arguments to\nrun the same program with first, such as --baseline=--version")
+	f.StringVar(&r.baseline, "baseline", "", "leave out of the tree what another run does: a `TRACE`, or arguments to run\nthe same program with first, such as --baseline=--version")
 	r.valueFlags.add(f)
 	r.recorder.add(f)
 }
@@ -105,12 +107,12 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	r.add(f)
 	f.DurationVar(&r.limit, "time-limit", 0, "kill the program after this `TIME`, building included; what ran until then is saved")
 	f.StringVar(&r.idFile, "id-file", "", "write the ids of the saved traces to `FILE`, one a line")
-	window := f.Bool("window", false, "record only what runs between tracerag window start and stop (see tracerag\nhelp window)")
+	window := f.Bool("window", false, "record only between tracerag window start and stop (see tracerag help window)")
 	f.IntVar(&r.each, "each", 0, "record every test of go test in a run of its own, `N` at a time")
 	f.Lookup("each").NoOptDefVal = "1"
 	inner := innerFlag(f)
 	a.section(f, "The answer")
-	question := f.StringP("ask", "q", "", "go straight on to the answer to this `QUESTION`")
+	question := f.StringP("ask", "q", "", "ask this `QUESTION` about the run at once")
 	toClipboard := f.Bool("copy", false, "with -q and without a model: copy the prompt to the clipboard")
 	p.addModel(f)
 	m.add(f)

@@ -16,7 +16,7 @@ import (
 )
 
 const showHelp = `
-show says what a trace is: the program and its build, how the run ended, what was
+show describes a trace: the program and its build, how the run ended, what was
 recorded, and what was not.`
 
 func runShow(a *app, _ context.Context, c *command, args []string) int {

@@ -32,7 +32,7 @@ func (t *treeFlags) add(f *pflag.FlagSet) {
 
 // addBaseline is apart: run reads the flag differently.
 func (t *treeFlags) addBaseline(f *pflag.FlagSet) {
-	f.StringVar(&t.baseline, "baseline", "", "leave out what `TRACE` did, too (default: the baseline that the run was made\nwith; none for no baseline)")
+	f.StringVar(&t.baseline, "baseline", "", "leave out what `TRACE` did (default: the baseline that the run was recorded with;\nnone: no baseline)")
 }
 
 // options are what the flags choose.

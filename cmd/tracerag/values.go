@@ -40,7 +40,7 @@ type valueFlags struct {
 }
 
 func (v *valueFlags) add(f *pflag.FlagSet) {
-	f.StringSliceVar(&v.patterns, "values", nil, "run the program a second time, and show what these functions are given and return:\n`FUNC`,... as in --focus; all; or own, those of the program's own module (with\n--budget, those that the prompt keeps in full)")
+	f.StringSliceVar(&v.patterns, "values", nil, "run the program a second time, and show arguments and results of these functions:\n`FUNC`,... as in --focus; all; or own, those of the program's own module (with\n--budget, those that the prompt keeps in full)")
 	f.Lookup("values").NoOptDefVal = ownFunctions
 	f.IntVar(&v.calls, "values-calls", breakpoint.DefaultCalls, "of the first `N` calls of each function by each caller")
 }

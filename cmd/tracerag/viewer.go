@@ -24,9 +24,8 @@ import (
 
 const viewHelp = `
 view shows a run in the browser: the call tree, the source of each function with
-the calls that it made, a graph of where the calls and the tokens are, and the
-prompt as it would be sent. Of two traces it shows one tree with what was added,
-removed and changed.
+its calls, a graph of calls and tokens, and the prompt. Two traces make one tree with
+added, removed and changed calls.
 
 The page is served on this machine only, until Ctrl-C, and opens only with the
 printed URL. Only the page's Ask button sends anything to a model.`

@@ -9,9 +9,9 @@ import (
 )
 
 const windowHelp = `
-window opens and closes windows in a recording that runs in another terminal: what
-runs between start and stop is saved as a trace of its own, and what ran before the
-first start is left out of its tree. The program does not notice.
+window controls a recording that runs in another terminal. What runs between start
+and stop is saved as a trace of its own; its tree leaves out what ran before the first
+start. The program does not notice.
 
   tracerag run --window -- ./server        in one terminal; or tracerag attach PID
   tracerag window start checkout           in another
@@ -19,11 +19,11 @@ first start is left out of its tree. The program does not notice.
   tracerag window stop
   tracerag tree checkout
 
-snapshot saves what ran until now and leaves the window open. The trace's id is
-printed on standard output.`
+snapshot saves what ran until now, and recording continues. The trace's id is printed
+on standard output.`
 
 const attachHelp = `
-attach records a process that runs already, from now on. It stops for a moment, runs
+attach records a running process from now on. The process stops for a moment, runs
 on at nearly full speed, and Ctrl-C restores its code and saves the trace. Windows
 work as with tracerag run --window. It needs linux/amd64, and the right to trace the
 process, usually that of its user.

@@ -114,7 +114,7 @@ func (in *Input) agreementTable() *Table {
 			textColumn("grader"), textColumn("and grader"), numberColumn("marks of both"),
 			numberColumn("equal, in %"), numberColumn("mean difference"), numberColumn("weighted kappa"),
 		},
-		Notes: []string{"Differences are of a criterion's share, 0 to 1. Kappa has linear weights (Cohen 1968); there is none where all marks are the same."},
+		Notes: []string{"Differences are of a criterion's share, 0 to 1. Kappa has linear weights (Cohen 1968); it is undefined where all marks are the same."},
 	}
 	for _, a := range eval.Agreements(answers) {
 		kappa := noCell(1)

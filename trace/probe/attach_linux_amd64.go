@@ -15,7 +15,7 @@ import (
 	"tracerag/trace/target"
 )
 
-// Attach begins to record a process that runs already; t is its program. All its
+// Attach begins to record a running process; t is its program. All its
 // threads are stopped for the moment that the change takes. Only calls that begin
 // after that are seen: below a goroutine stands first what it called next.
 //
