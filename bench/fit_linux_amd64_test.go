@@ -22,7 +22,7 @@ import (
 	"tracerag/calltree"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
-	"tracerag/relevance"
+	"tracerag/rank"
 	"tracerag/source"
 	"tracerag/trace"
 )
@@ -114,7 +114,7 @@ func TestFitProcess(t *testing.T) {
 	tokens.For("").Count("load the vocabulary") // what is no part of fitting, and takes 130 ms
 	before := cpuOfSelf()
 	start = time.Now()
-	r := relevance.Rank(question, []relevance.Run{{Trace: tr, Tree: tree, Source: text}}, relevance.Evidence{})
+	r := rank.Runs(question, []rank.Run{{Trace: tr, Tree: tree, Source: text}}, rank.Evidence{})
 	m.Rank = time.Since(start)
 
 	start = time.Now()

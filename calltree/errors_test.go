@@ -36,7 +36,7 @@ func TestGraphLimit(t *testing.T) {
 	if !errors.As(err, &limit) || limit.Limit != 100_000 {
 		t.Fatalf("a graph of 2^20 nodes: %v", err)
 	}
-	for _, way := range []string{"default tree", "--focus", "--baseline"} {
+	for _, way := range []string{"default tree", "focus", "baseline"} {
 		if !strings.Contains(err.Error(), way) {
 			t.Errorf("%q does not name the way out %q", err, way)
 		}

@@ -18,7 +18,7 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("the call graph unfolds into more than %d nodes: use the default tree, which has no more nodes than the run had contexts, and narrow it with --focus or prune it with --baseline", e.Limit)
+	return fmt.Sprintf("the call graph unfolds into more than %d nodes: use the default tree, which has no more nodes than the run had contexts, and narrow it by a focus or prune it by a baseline", e.Limit)
 }
 
 // edge is all that is known of the calls of one function by another; node is

@@ -16,7 +16,7 @@ import (
 
 	"tracerag/calltree"
 	"tracerag/prompt"
-	"tracerag/relevance"
+	"tracerag/rank"
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/symbol"
@@ -67,7 +67,7 @@ func (f *fake) find(name string) (*fakeTrace, error) {
 
 func (f *fake) Open(whole bool, names ...string) (*View, error) {
 	v := &View{}
-	var runs []relevance.Run
+	var runs []rank.Run
 	var prompts []prompt.Run
 	text := func(fn trace.Function) source.Text { return fakeSource(fn.Name) }
 	for _, name := range names {
@@ -87,10 +87,10 @@ func (f *fake) Open(whole bool, names ...string) (*View, error) {
 		}
 		r.File = func(fn *trace.Function) string { return fn.File }
 		v.Runs = append(v.Runs, r)
-		runs = append(runs, relevance.Run{Trace: t.trace, Tree: r.Tree, Source: text})
+		runs = append(runs, rank.Run{Trace: t.trace, Tree: r.Tree, Source: text})
 		prompts = append(prompts, prompt.Run{Title: t.command, Tree: r.Tree})
 	}
-	v.Rank = func(q string) *relevance.Ranking { return relevance.Rank(q, runs, relevance.Evidence{}) }
+	v.Rank = func(q string) *rank.Ranking { return rank.Runs(q, runs, rank.Evidence{}) }
 	v.Prompt = func(q string, budget int) (*prompt.Prompt, error) {
 		return prompt.Build(prompt.Input{Question: q, Runs: prompts, Source: text}, prompt.Options{Variant: prompt.Ordered, Budget: budget})
 	}

@@ -8,7 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"tracerag/relevance"
+	"tracerag/rank"
 )
 
 type rankArgs struct {
@@ -85,8 +85,8 @@ func (s *server) rank(_ context.Context, in rankArgs) (answer[rankFacts], error)
 	return out, nil
 }
 
-func rankLine(runs []*Run, f *relevance.Function, i int) (string, functionFacts) {
-	facts := functionFacts{Name: f.Name, Position: f.Position, Score: float64(int(f.Score*1000)) / 1000, Calls: f.Calls, Why: cutText(f.Why, 400)}
+func rankLine(runs []*Run, f *rank.Ranked, i int) (string, functionFacts) {
+	facts := functionFacts{Name: f.Name, Position: f.Position, Score: float64(int(f.Score*1000)) / 1000, Calls: f.Calls, Why: cutText(f.Why(), 400)}
 	name := f.Name
 	if n := nodeOf(runs, f.Symbol); n != nil {
 		facts.Handle = fmt.Sprintf("#%d", n.ID)

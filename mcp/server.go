@@ -41,7 +41,7 @@ import (
 	"tracerag/calltree"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
-	"tracerag/relevance"
+	"tracerag/rank"
 	"tracerag/source"
 	"tracerag/trace"
 )
@@ -86,7 +86,7 @@ type Listed struct {
 type View struct {
 	Runs []*Run
 	// Rank ranks the functions of all runs together.
-	Rank func(question string) *relevance.Ranking
+	Rank func(question string) *rank.Ranking
 	// Prompt makes the prompt of all runs.
 	Prompt func(question string, budget int) (*prompt.Prompt, error)
 }

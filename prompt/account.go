@@ -66,7 +66,7 @@ func account(segments []segment, o Options) *Prompt {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("the prompt leaves %s of %s tokens for the answer", phrase.Number(p.Left), phrase.Number(p.Window)))
 	case p.Total >= LongFrom:
 		p.Warnings = append(p.Warnings, fmt.Sprintf(
-			"the prompt has %s tokens: from %s on answers get worse with length alone; --budget, --focus, --baseline and recording fewer packages (run --include) make it shorter", phrase.Number(p.Total), phrase.Number(LongFrom)))
+			"the prompt has %s tokens: from %s on answers get worse with length alone; a budget, a narrower call tree, a baseline and recording fewer packages make it shorter", phrase.Number(p.Total), phrase.Number(LongFrom)))
 	}
 	return p
 }
@@ -136,6 +136,5 @@ func (e *OverWindowError) Error() string {
 			b.WriteString("  " + f.Position)
 		}
 	}
-	b.WriteString("\nmake it fit with --budget, narrow the call tree with --focus or --baseline, record fewer packages (run --include), leave the sources out with --variant T, or take a model with a larger window")
 	return b.String()
 }

@@ -54,7 +54,6 @@ func (e *OverBudgetError) Error() string {
 	for _, s := range e.Largest {
 		fmt.Fprintf(&b, "\n  %s tokens  %s", phrase.Number(s.Tokens), s.Name)
 	}
-	b.WriteString("\ngive a larger --budget, or ask a shorter question")
 	return b.String()
 }
 

@@ -208,7 +208,7 @@ func TestOverBudget(t *testing.T) {
 	if !errors.As(err, &over) || over.Budget != 500 || over.Largest[0].Name != "instructions" && over.Largest[0].Name != "question" {
 		t.Fatalf("%+v", err)
 	}
-	for _, want := range []string{"the budget is 500 tokens", phrase.Number(over.Least), "tokens  question", "tokens  instructions", "--budget"} {
+	for _, want := range []string{"the budget is 500 tokens", phrase.Number(over.Least), "tokens  question", "tokens  instructions"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error lacks %q:\n%v", want, err)
 		}

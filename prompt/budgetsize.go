@@ -18,6 +18,14 @@ func (o *Options) ContextSize() int {
 	return m.Window
 }
 
+// TokenCounter is the counter of tokens that the options choose.
+func (o *Options) TokenCounter() tokens.Counter {
+	if o.Counter != nil {
+		return o.Counter
+	}
+	return tokens.For(o.Model)
+}
+
 // ParseBudget reads a number of tokens: "8000", "8_000", "8k", "1.5M", or a share of
 // the model's context size in tokens, "50%".
 func ParseBudget(s string, contextSize int) (int, error) {

@@ -398,7 +398,7 @@ func TestCheckWindow(t *testing.T) {
 	if over.Largest[0].Name != "csvview.pad" {
 		t.Errorf("the largest is %+v, want pad with two times 62 tokens", over.Largest[0])
 	}
-	for _, want := range []string{"300", phrase.Number(p.Total), "gpt-4o", "csvview.(*Table).Render  csvview/table.go:29-36", "--focus", "--baseline", "--variant T", "larger window"} {
+	for _, want := range []string{"300", phrase.Number(p.Total), "gpt-4o", "csvview.(*Table).Render  csvview/table.go:29-36"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error lacks %q:\n%v", want, err)
 		}

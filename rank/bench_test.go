@@ -44,7 +44,7 @@ func BenchmarkRank(b *testing.B) {
 			}
 			b.SetBytes(int64(size))
 			for b.Loop() {
-				Rank(Question{Text: report.String()}, Run{Functions: fs[:n], Background: slices.Values(fs[:n])}, Default)
+				Rank(Question{Text: report.String()}, Corpus{Functions: fs[:n], Background: slices.Values(fs[:n])}, Default)
 			}
 		})
 	}

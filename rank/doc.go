@@ -30,5 +30,16 @@
 // scores of its callers and callees were tried as factors and made the order of
 // that corpus worse or left it as it was.
 //
-// A Ranked says why it is where it is.
+// # How to use it
+//
+// [Runs] ranks the functions of recorded runs. It is what every command uses:
+//
+//	r := rank.Runs("who draws the border?", []rank.Run{{Trace: tr, Tree: tree, Source: text}}, rank.Evidence{})
+//	fmt.Println(r.Functions[0].Name, r.Functions[0].Why())
+//
+// [Rank] is the formula alone, over a [Corpus] of texts that may come from anywhere:
+// bench/eval fits its [Weights] to a corpus of bugs.
+//
+// A new signal is a [Kind] (reason.go), a field of [Function] or [Corpus] that carries
+// what is known, a weight in [Weights], and a term in Rank; runs.go fills the field in.
 package rank

@@ -29,7 +29,7 @@ type Function struct {
 	Callees []int
 	// Startup says that an empty run of the program did all that it did.
 	Startup bool
-	// Passing is in how many of Evidence.Passing it ran.
+	// Passing is in how many of Corpus.Passing it ran.
 	Passing int
 }
 
@@ -42,8 +42,8 @@ func (f *Function) names() (receiver, name string) {
 	return strings.Trim(f.Name[:i], "(*)"), f.Name[i+1:]
 }
 
-// Run is what ran, and what is known beside it.
-type Run struct {
+// Corpus is what ran, and what is known beside it.
+type Corpus struct {
 	Functions []Function // in the order of their first calls
 	// Passing is the number of runs that did not fail, of the same program,
 	// that Function.Passing counts in; 0 if none are known.
@@ -55,18 +55,20 @@ type Run struct {
 
 // Ranked is a function's place.
 type Ranked struct {
-	Function int     // index into Run.Functions
+	Declaration // of recorded runs: see [Runs]
+
+	Function int     // index into Corpus.Functions
 	Score    float64 // comparable within one ranking; the best is about 1
 	Reasons  []Reason
 }
 
-// Rank returns the functions of a run, the most relevant first. Equal ones stay
+// Rank returns the functions of a corpus, the most relevant first. Equal ones stay
 // in the order in which they were first called. The score of a function is
 //
 //	(text/best text + Named + Quoted + Near/(1+distance)) * e^(sum of the factors)
 //
 // with the terms that apply to it: see [Weights].
-func Rank(q Question, run Run, w Weights) []Ranked {
+func Rank(q Question, run Corpus, w Weights) []Ranked {
 	a := ask(q, &w)
 	texts := score(a, run, &w)
 	best, bestTest := 0.0, 0.0
@@ -139,7 +141,7 @@ type textScore struct {
 }
 
 // score reads all functions, on all processors.
-func score(a *asked, run Run, w *Weights) []textScore {
+func score(a *asked, run Corpus, w *Weights) []textScore {
 	out := make([]textScore, len(run.Functions))
 	windows := make([][]window, len(run.Functions))
 	all := newRarity(a)

@@ -41,7 +41,7 @@ func TestFirst(t *testing.T) {
 		{"a test's name alone", Question{Test: "TestDrawBorder/thick", Package: "example.com/app/csv"}, "(*Table).drawBorder", "in the test's package"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			rs := Rank(test.question, Run{Functions: program}, Default)
+			rs := Rank(test.question, Corpus{Functions: program}, Default)
 			if got := program[rs[0].Function].Name; got != test.want {
 				t.Fatalf("%s is first, not %s: %v", got, test.want, names(rs, program))
 			}
@@ -55,7 +55,7 @@ func TestFirst(t *testing.T) {
 // What shares no word with the question follows in the order of its distance
 // from what does, and what nothing is known of in the order of first calls.
 func TestDistance(t *testing.T) {
-	rs := Rank(Question{Text: "frame"}, Run{Functions: program}, Default)
+	rs := Rank(Question{Text: "frame"}, Corpus{Functions: program}, Default)
 	got := names(rs, program)
 	want := []string{"(*Table).drawBorder", "(*Table).Draw", "run", "pad", "main", "Read", "NewTable"}
 	if !slices.Equal(got, want) {
@@ -68,12 +68,12 @@ func TestDistance(t *testing.T) {
 
 func TestNoQuestion(t *testing.T) {
 	for _, text := range []string{"", "why?", "\n", "the of and"} {
-		rs := Rank(Question{Text: text}, Run{Functions: program[:6]}, Default)
+		rs := Rank(Question{Text: text}, Corpus{Functions: program[:6]}, Default)
 		if got := names(rs, program); !slices.Equal(got, names2(program[:6])) {
 			t.Errorf("%q: %v is not the order of calls", text, got)
 		}
 	}
-	if rs := Rank(Question{Text: "x"}, Run{}, Default); len(rs) != 0 {
+	if rs := Rank(Question{Text: "x"}, Corpus{}, Default); len(rs) != 0 {
 		t.Errorf("of no functions: %v", rs)
 	}
 }
@@ -92,13 +92,13 @@ func TestWindow(t *testing.T) {
 		strings.Repeat("\tnothing()\n", 50) + "\tcompact()\n" +
 		strings.Repeat("\tnothing()\n", 50) + "\tbuckets()\n}"}
 	short := Function{Package: "p", Name: "walk", Text: "func walk() {\n\tcompact()\n\tbuckets()\n}"}
-	rs := Rank(Question{Text: "compact buckets"}, Run{Functions: []Function{long, short}}, Default)
+	rs := Rank(Question{Text: "compact buckets"}, Corpus{Functions: []Function{long, short}}, Default)
 	if rs[0].Function != 1 {
 		t.Errorf("the long function is first: %+v", rs)
 	}
 	together := long
 	together.Text = "func interpret() {\n" + strings.Repeat("\tnothing()\n", 150) + "\tcompact()\n\tbuckets()\n\tspans()\n}"
-	rs = Rank(Question{Text: "compact buckets of spans"}, Run{Functions: []Function{short, together}}, Default)
+	rs = Rank(Question{Text: "compact buckets of spans"}, Corpus{Functions: []Function{short, together}}, Default)
 	if rs[0].Function != 1 {
 		t.Errorf("all words in one place of a long function count less: %+v", rs)
 	}
@@ -115,7 +115,7 @@ func TestBackground(t *testing.T) {
 	for i := range others {
 		others[i].Text = fmt.Sprintf("func f%d() { node() }", i)
 	}
-	rs := Rank(q, Run{Functions: fs, Background: slices.Values(others)}, Default)
+	rs := Rank(q, Corpus{Functions: fs, Background: slices.Values(others)}, Default)
 	if rs[0].Function != 1 {
 		t.Errorf("the word that is everywhere won: %+v", rs)
 	}
@@ -127,7 +127,7 @@ func TestEvidence(t *testing.T) {
 		change(&fs[0])
 		return fs
 	}
-	for name, run := range map[string]Run{
+	for name, run := range map[string]Corpus{
 		"an empty run does it too":     {Functions: twins(func(f *Function) { f.Startup = true })},
 		"a passing run executed it":    {Functions: twins(func(f *Function) { f.Passing = 1 }), Passing: 3},
 		"it makes a value":             {Functions: twins(func(f *Function) { f.Name = "newOne" })},
@@ -154,9 +154,9 @@ func TestSameEachTime(t *testing.T) {
 			Text: strings.Repeat(fmt.Sprintf("func span%d(node int) {\n\tbucket(%d)\n", i%7, i%11), 1+i%90)})
 	}
 	q := Question{Text: "span node bucket 3"}
-	first := Rank(q, Run{Functions: fs, Background: slices.Values(fs)}, Default)
+	first := Rank(q, Corpus{Functions: fs, Background: slices.Values(fs)}, Default)
 	for range 5 {
-		again := Rank(q, Run{Functions: fs, Background: slices.Values(fs)}, Default)
+		again := Rank(q, Corpus{Functions: fs, Background: slices.Values(fs)}, Default)
 		for i := range first {
 			if first[i].Function != again[i].Function || first[i].Score != again[i].Score {
 				t.Fatalf("place %d: %+v and %+v", i, first[i], again[i])
@@ -186,7 +186,7 @@ func TestCountAsWindows(t *testing.T) {
 func TestTestsAreNoMeasure(t *testing.T) {
 	q := Question{Text: "border: too wide", Test: "TestDrawBorder", Package: "example.com/app/csv"}
 	alone := map[string]float64{}
-	for _, r := range Rank(q, Run{Functions: program}, Default) {
+	for _, r := range Rank(q, Corpus{Functions: program}, Default) {
 		alone[program[r.Function].Name] = r.Score
 	}
 	test := Function{Package: q.Package, Name: q.Test, Test: true, Text: "func TestDrawBorder(t *testing.T) {\n\tdrawBorder(border)\n}"}
@@ -195,7 +195,7 @@ func TestTestsAreNoMeasure(t *testing.T) {
 	for i := range background {
 		background[i].Callees = nil
 	}
-	with := Rank(q, Run{Functions: append(slices.Clone(program), test), Background: slices.Values(background)}, Default)
+	with := Rank(q, Corpus{Functions: append(slices.Clone(program), test), Background: slices.Values(background)}, Default)
 	for _, r := range with {
 		if r.Function == len(program) {
 			if r.Score > 1.5 {
@@ -207,7 +207,7 @@ func TestTestsAreNoMeasure(t *testing.T) {
 			t.Errorf("%s has %v, and %v without the test", name, r.Score, alone[name])
 		}
 	}
-	if only := Rank(q, Run{Functions: []Function{test}}, Default); only[0].Score < .9 {
+	if only := Rank(q, Corpus{Functions: []Function{test}}, Default); only[0].Score < .9 {
 		t.Errorf("a test alone has %v", only[0].Score)
 	}
 }

@@ -65,7 +65,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("\xff\"\\", "\xff\n#12")
 	f.Fuzz(func(t *testing.T, text, question string) {
 		fs := []Function{{Package: text, Name: text, Doc: text, Text: text}, {Text: question}}
-		rs := Rank(Question{Text: question, Test: text}, Run{Functions: fs}, Default)
+		rs := Rank(Question{Text: question, Test: text}, Corpus{Functions: fs}, Default)
 		if len(rs) != 2 || rs[0].Function+rs[1].Function != 1 {
 			t.Fatalf("not an order of two functions: %+v", rs)
 		}

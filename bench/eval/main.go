@@ -110,7 +110,7 @@ func rankAll(bugs []*bug, w rank.Weights) []result {
 }
 
 func (b *bug) rank(w rank.Weights) []rank.Ranked {
-	return rank.Rank(b.question(), rank.Run{Functions: b.functions(), Background: slices.Values(b.Others)}, w)
+	return rank.Rank(b.question(), rank.Corpus{Functions: b.functions(), Background: slices.Values(b.Others)}, w)
 }
 
 func header(t *tabwriter.Writer) {

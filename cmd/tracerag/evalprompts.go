@@ -29,7 +29,7 @@ func (a *app) makePrompts(t *trial.Trial, traces map[string]string, dir *results
 		if err != nil {
 			return fmt.Errorf("inquiry %s: %w", q.ID, err)
 		}
-		in, err := a.fullInput(q.Question, views, &promptFlags{})
+		in, err := a.session(s).PromptInput(q.Question, false, views...)
 		if err != nil {
 			return fmt.Errorf("inquiry %s: %w", q.ID, err)
 		}

@@ -21,6 +21,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"tracerag/session"
 	"tracerag/trace"
 	"tracerag/trace/store"
 )
@@ -504,7 +505,7 @@ func TestMemoryIsInProportion(t *testing.T) {
 			case "compare":
 				most *= 2
 			case "ask", "prompt", "report", "sizes":
-				most += promptMemory
+				most += session.PromptMemory
 			}
 			if each > most+ownMemory/int64(nodes) {
 				t.Errorf("%v: %d bytes a node, %d are reckoned", args, each, most)

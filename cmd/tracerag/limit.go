@@ -5,8 +5,6 @@ import (
 	"os"
 	"runtime/debug"
 
-	"tracerag/phrase"
-	"tracerag/session"
 	"tracerag/trace"
 	"tracerag/trace/store"
 )
@@ -46,25 +44,6 @@ func (a *app) openStore(dir string) (*store.Store, error) {
 	s := store.Open(dir)
 	s.Limit = limit
 	return s, nil
-}
-
-// promptMemory is what a node of the call tree takes while a prompt is made of it: its
-// line, and the count of its tokens. TestMemoryIsInProportion measures it.
-const promptMemory = 4 << 10
-
-// promptFits returns an error if a prompt about the views would take more memory than
-// their traces may.
-func (a *app) promptFits(views []*session.View) error {
-	limit, err := a.readLimit()
-	if err != nil {
-		return err
-	}
-	for _, v := range views {
-		if err := limit.Fits(v.Entry.Size, v.Tree.Size, promptMemory); err != nil {
-			return fmt.Errorf("%s: no prompt of a call tree of %s nodes: %w\nor a part of it: --focus FUNC", v.Entry.Path, phrase.Number(v.Tree.Size), err)
-		}
-	}
-	return nil
 }
 
 // collectWithin has garbage collected more often as the memory that one trace may take

@@ -17,7 +17,7 @@ import (
 	"tracerag/mcp"
 	"tracerag/output"
 	"tracerag/prompt"
-	"tracerag/relevance"
+	"tracerag/rank"
 	"tracerag/session"
 	"tracerag/trace/store"
 )
@@ -53,7 +53,7 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 		a.note("a coding agent starts this command and talks to it on standard input; Ctrl-C ends it")
 	}
 	// The same placeholders as long as the server runs.
-	b := &mcpBackend{app: a, look: session.Session{Store: s, Mask: a.masker()}, tree: t.options()}
+	b := &mcpBackend{app: a, look: session.Session{Store: s, Mask: a.masker(), Warn: a.warn}, tree: t.options()}
 	if err := b.look.Mask.Err(); err != nil {
 		return a.fail(err)
 	}
@@ -216,13 +216,12 @@ func (b *mcpBackend) open(whole bool, paths []string) (*mcp.View, error) {
 		return nil, err
 	}
 	out := &mcp.View{
-		Rank: func(question string) *relevance.Ranking { return b.app.ranking(b.look.Store, question, views) },
+		Rank: func(question string) *rank.Ranking { return b.look.Rank(question, views) },
 		Prompt: func(question string, budget int) (*prompt.Prompt, error) {
-			if err := b.app.promptFits(views); err != nil {
+			if err := b.look.PromptFits(views); err != nil {
 				return nil, err
 			}
-			in := b.app.promptInput(question, views...)
-			return prompt.Build(in, prompt.Options{Variant: prompt.Ordered, Budget: budget})
+			return prompt.Build(b.look.Input(question, views...), prompt.Options{Variant: prompt.Ordered, Budget: budget})
 		},
 	}
 	for i, v := range views {

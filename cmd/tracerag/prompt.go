@@ -144,7 +144,7 @@ func (a *app) build(s *store.Store, names []string, question string, t *treeFlag
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := a.fullInput(question, views, p)
+	in, err := a.session(s).PromptInput(question, p.types, views...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,20 +154,4 @@ func (a *app) build(s *store.Store, names []string, question string, t *treeFlag
 		pr.Text = a.masker().Clean(pr.Text) // names and places are not among what a prompt masks
 	}
 	return pr, views, err
-}
-
-// fullInput is what a prompt about some views is made of, with what flags add. There
-// is none about an empty tree.
-func (a *app) fullInput(question string, views []*session.View, p *promptFlags) (prompt.Input, error) {
-	for _, v := range views {
-		if v.Tree.Size == 0 {
-			return prompt.Input{}, fmt.Errorf("trace %s: the call tree is empty: %s", v.Entry.ID, emptyReason(v.Trace, v))
-		}
-	}
-	if err := a.promptFits(views); err != nil {
-		return prompt.Input{}, err
-	}
-	in := a.promptInput(question, views...)
-	in.Named = p.named(views...)
-	return in, nil
 }

@@ -3,16 +3,12 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/spf13/pflag"
 
 	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
-	"tracerag/session"
-	"tracerag/source"
-	"tracerag/trace"
 )
 
 // promptFlags choose the prompt that a tree is put into.
@@ -80,14 +76,6 @@ func (a *app) promptOptions(p *promptFlags) (prompt.Options, error) {
 	return o, nil
 }
 
-// counter is the counter of tokens that options choose.
-func counter(o prompt.Options) tokens.Counter {
-	if o.Counter != nil {
-		return o.Counter
-	}
-	return tokens.For(o.Model)
-}
-
 func firstOf(s ...string) string {
 	for _, x := range s {
 		if x != "" {
@@ -97,67 +85,7 @@ func firstOf(s ...string) string {
 	return ""
 }
 
-// input puts one or two views into what a prompt is made of.
-func (a *app) promptInput(question string, views ...*session.View) prompt.Input {
-	in := prompt.Input{Question: question}
-	if m := a.masker(); m != nil {
-		in.Mask = m.Redactor()
-	}
-	for _, v := range views {
-		in.Runs = append(in.Runs, prompt.Run{Title: v.Title(), Tree: v.Tree, Notes: v.Notes()})
-	}
-	of := ownerOf(views)
-	in.Source = func(f trace.Function) source.Text { return of(f).Text(f) }
-	in.Lines = linesOf(views)
-	in.Score = a.score(question, views)
-	return in
-}
-
-// ownerOf returns the view whose resolver answers for a function: that of the first
-// run that has it, since a function of two runs is the same function.
-func ownerOf(views []*session.View) func(trace.Function) *session.View {
-	owner := map[trace.Function]*session.View{}
-	for i := len(views) - 1; i >= 0; i-- {
-		for _, f := range views[i].Trace.Functions {
-			owner[f] = views[i]
-		}
-	}
-	return func(f trace.Function) *session.View {
-		if v := owner[f]; v != nil {
-			return v
-		}
-		return views[0]
-	}
-}
-
-// named returns what --types adds, nil without it.
-func (p *promptFlags) named(views ...*session.View) func(trace.Function, source.Text) []source.Decl {
-	if !p.types {
-		return nil
-	}
-	of := ownerOf(views)
-	return func(f trace.Function, t source.Text) []source.Decl { return of(f).Sources.Named(t) }
-}
-
-// linesOf returns which lines of a function ran, in each of the runs that called it;
-// nothing if nobody watched them in one of those.
-func linesOf(views []*session.View) func(trace.Function) []trace.Lines {
-	known := map[trace.Function][]trace.Lines{}
-	for _, v := range views {
-		for id, f := range v.Trace.Functions {
-			known[f] = append(known[f], v.Trace.Lines[trace.FuncID(id)])
-		}
-	}
-	return func(f trace.Function) []trace.Lines {
-		if slices.ContainsFunc(known[f], func(l trace.Lines) bool { return l.States == "" }) {
-			return nil
-		}
-		return known[f]
-	}
-}
-
-// warnSources tells on standard error what the prompt's warnings say, the
-// first few in full.
+// warnings prints what a prompt's warnings say, the first few in full.
 func (a *app) warnings(p *prompt.Prompt) {
 	const most = 5
 	for i, w := range p.Warnings {

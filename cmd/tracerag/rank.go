@@ -7,18 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
-	"strings"
-	"sync"
 
 	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/prompt/tokens"
 	"tracerag/rank"
-	"tracerag/relevance"
-	"tracerag/session"
 	"tracerag/source"
-	"tracerag/trace"
 	"tracerag/trace/store"
 )
 
@@ -69,11 +63,11 @@ func runRank(a *app, _ context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	for _, v := range views {
-		if v.Tree.Size == 0 {
-			return a.fail(fmt.Errorf("trace %s: the call tree is empty: %s", v.Entry.ID, emptyReason(v.Trace, v)))
+		if err := v.Empty(); err != nil {
+			return a.fail(err)
 		}
 	}
-	r := a.ranking(s, question, views)
+	r := a.session(s).Rank(question, views)
 	fs := r.Functions
 	if *limit > 0 {
 		fs = fs[:min(*limit, len(fs))]
@@ -108,91 +102,14 @@ func rankOperands(s *store.Store, words []string) (question string, names []stri
 	return first, words[1:]
 }
 
-// backgroundBytes is how much of the program's modules is read to tell how rare
-// words are. It is more than nearly all have, and takes about a second.
-const backgroundBytes = 32 << 20
-
-// passingRuns is how many runs that passed are looked at: as many more would
-// change nothing, and take their time to read.
-const passingRuns = 50
-
-// ranking ranks the functions of views as one run.
-func (a *app) ranking(s *store.Store, question string, views []*session.View) *relevance.Ranking {
-	var runs []relevance.Run
-	e := relevance.Evidence{Baselines: views[0].Bases} // which are those of all
-	packages := map[string]bool{}
-	for _, v := range views {
-		runs = append(runs, relevance.Run{Trace: v.Trace, Tree: v.Tree, Source: v.Text})
-		for _, f := range v.Trace.Functions {
-			packages[f.Package] = true
-		}
-	}
-	var list []string
-	for p := range packages {
-		list = append(list, p)
-	}
-	e.Others = func(yield func(string) bool) {
-		// Runs that are compared are of one program, or of two builds of it.
-		for text := range views[0].Sources.Functions(list, backgroundBytes) {
-			if !yield(text) {
-				return
-			}
-		}
-	}
-	if len(views) == 1 && failed(views[0].Trace) {
-		e.Passing = a.passing(s, views[0])
-	}
-	return relevance.Rank(question, runs, e)
-}
-
-// failed reports whether a run is known to have failed.
-func failed(t *trace.Trace) bool {
-	return !t.Sampled && t.Exit.Known() && (t.Exit.Code != 0 || t.Exit.Signal != "")
-}
-
-// passing yields the saved runs of a view's program that did not fail.
-func (a *app) passing(s *store.Store, v *session.View) iter.Seq[*trace.Trace] {
-	return func(yield func(*trace.Trace) bool) {
-		n := 0
-		for sibling, err := range s.Siblings(v.Entry, v.Trace) {
-			if err != nil {
-				a.note("not counted among the runs that passed: %v", err)
-				continue
-			}
-			if failed(sibling.Trace) {
-				continue
-			}
-			if n++; !yield(sibling.Trace) || n == passingRuns {
-				return
-			}
-		}
-	}
-}
-
-// score returns what a prompt's functions are kept by, worked out when it is
-// first asked for; nil if nothing is asked.
-func (a *app) score(question string, views []*session.View) func(trace.Function) (float64, string) {
-	if strings.TrimSpace(question) == "" {
-		return nil
-	}
-	r := sync.OnceValue(func() *relevance.Ranking {
-		s, err := a.store()
-		if err != nil { // no store, no siblings
-			s = store.Open("")
-		}
-		return a.ranking(s, question, views)
-	})
-	return func(f trace.Function) (float64, string) { return r().Score(f) }
-}
-
 // writeRank writes a line for each function, and one for what speaks for it.
-func (a *app) writeRank(w io.Writer, fs []relevance.Function) error {
+func (a *app) writeRank(w io.Writer, fs []rank.Ranked) error {
 	b := bufio.NewWriter(w)
 	count := tokens.For("")
 	for i := range fs {
 		f := &fs[i]
 		size := "no source"
-		if n := sourceTokens(f.Source(), count); n > 0 {
+		if n := sourceTokens(f.Source, count); n > 0 {
 			size = phrase.Plural(n, "token", "tokens")
 		}
 		place := f.Position
@@ -200,8 +117,8 @@ func (a *app) writeRank(w io.Writer, fs []relevance.Function) error {
 			place = "place unknown"
 		}
 		fmt.Fprintf(b, "%3d  %.2f  %s  %s, %s\n", i+1, f.Score, f.Name, place, size)
-		if f.Why != "" {
-			fmt.Fprintf(b, "           %s\n", a.masker().Text(f.Why))
+		if why := f.Why(); why != "" {
+			fmt.Fprintf(b, "           %s\n", a.masker().Text(why))
 		}
 	}
 	return b.Flush()
@@ -232,7 +149,7 @@ type rankFunction struct {
 	Reasons  []rank.Reason `json:"reasons"`
 }
 
-func (a *app) writeRankJSON(w io.Writer, question string, r *relevance.Ranking, fs []relevance.Function) error {
+func (a *app) writeRankJSON(w io.Writer, question string, r *rank.Ranking, fs []rank.Ranked) error {
 	out := rankJSON{Schema: "tracerag.rank/1", Question: a.masker().Text(question), Total: len(r.Functions), Functions: []rankFunction{}}
 	count := tokens.For("")
 	for i := range fs {
@@ -243,7 +160,7 @@ func (a *app) writeRankJSON(w io.Writer, question string, r *relevance.Ranking, 
 		}
 		out.Functions = append(out.Functions, rankFunction{
 			Name: f.Name, Symbol: f.Symbol, Position: f.Position, Score: f.Score, Calls: f.Calls,
-			Tokens: sourceTokens(f.Source(), count), Reasons: reasons,
+			Tokens: sourceTokens(f.Source, count), Reasons: reasons,
 		})
 	}
 	e := json.NewEncoder(w)

@@ -422,12 +422,11 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	default:
 		a.note("call tree: %s (%s)", phrase.Plural(v.Whole, "node", "nodes"), a.startHint(s, tr))
 	}
-	if v.Tree.Size == 0 {
-		empty := fmt.Errorf("trace %s: the call tree is empty: %s", rec.entry.ID, emptyReason(tr, v))
+	if empty := v.Empty(); empty != nil {
 		if question != "" {
 			return empty // there is nothing to ask about
 		}
-		a.note("%v", empty)
+		a.note("%s", withWayOut(empty))
 		return nil
 	}
 	if question != "" {
@@ -443,10 +442,9 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 		return err
 	}
 	var pr *prompt.Prompt
-	if err = a.promptFits([]*session.View{v}); err == nil {
-		in := a.promptInput("", v)
-		in.Mask = nil // nothing but its size is shown
-		in.Named = p.named(v)
+	unmasked := session.Session{Store: s} // nothing but its size is shown
+	in, err := unmasked.PromptInput("", p.types, v)
+	if err == nil {
 		counted := a.wait("counting the prompt's tokens")
 		pr, err = prompt.Build(in, o)
 		counted()
@@ -456,7 +454,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	ask := ""
 	switch {
 	case errors.As(err, &over), errors.As(err, &large):
-		a.note("%v", err) // nobody has asked yet
+		a.note("%s", withWayOut(err)) // nobody has asked yet
 	case err != nil:
 		return err
 	default:

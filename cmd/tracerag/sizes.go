@@ -41,6 +41,7 @@ func runSizes(a *app, _ context.Context, c *command, args []string) int {
 	}
 	var rows []prompt.SizeRow
 	missing := map[string]bool{}
+	look := a.session(s)
 	for _, op := range operands {
 		views, err := a.open(s, strings.SplitN(op, ",", 2), &t)
 		if err != nil {
@@ -63,10 +64,10 @@ func runSizes(a *app, _ context.Context, c *command, args []string) int {
 		if err != nil {
 			return a.fail(err)
 		}
-		if err := a.promptFits(views); err != nil {
+		if err := look.PromptFits(views); err != nil {
 			return a.fail(err)
 		}
-		row, err := prompt.Sizes(strings.Join(titles, " / "), a.promptInput("", views...), counter(o))
+		row, err := prompt.Sizes(strings.Join(titles, " / "), look.Input("", views...), o.TokenCounter())
 		if err != nil {
 			return a.fail(fmt.Errorf("%s: %w", op, err))
 		}

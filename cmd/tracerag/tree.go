@@ -9,7 +9,6 @@ import (
 	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/session"
-	"tracerag/trace"
 )
 
 const treeHelp = `
@@ -97,18 +96,7 @@ func (a *app) treeNotes(v *session.View) {
 	for _, n := range v.Notes() {
 		a.note("%s", n)
 	}
-	if v.Tree.Size == 0 {
-		a.note("the tree is empty: %s", emptyReason(v.Trace, v))
+	if err := v.Empty(); err != nil {
+		a.note("%s", withWayOut(err))
 	}
-}
-
-// emptyReason says why there is nothing to see, and the way out.
-func emptyReason(tr *trace.Trace, v *session.View) string {
-	switch {
-	case len(tr.Nodes) == 0:
-		return "no function of the recorded packages was called; run with --include to record others"
-	case v.Pruned > 0:
-		return "the baseline did all of it, too; --baseline=none shows it"
-	}
-	return "all of it is package initialisation; --init shows it"
 }

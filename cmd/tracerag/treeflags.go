@@ -65,9 +65,12 @@ func (t *treeFlags) words() []string {
 	return out
 }
 
+// warn says what the user should know and what ends nothing.
+func (a *app) warn(err error) { a.note("%s", withWayOut(err)) }
+
 // session opens traces of a store for this command.
 func (a *app) session(s *store.Store) *session.Session {
-	return &session.Session{Store: s, Mask: a.masker(), Warn: func(err error) { a.note("%s", withWayOut(err)) }}
+	return &session.Session{Store: s, Mask: a.masker(), Warn: a.warn}
 }
 
 // open opens traces whose trees the flags choose.

@@ -72,7 +72,7 @@ func (a *app) planValues(v *valueFlags, t *treeFlags, p *promptFlags, question *
 		}
 		chosen := map[string]bool{}
 		for _, pattern := range v.patterns {
-			names, err := a.valueFunctions(pattern, vw, whole, p, *question)
+			names, err := a.valueFunctions(s, pattern, vw, whole, p, *question)
 			var missing *calltree.NotFoundError
 			switch {
 			case errors.As(err, &missing): // the other functions have theirs
@@ -170,7 +170,7 @@ func hasFunction(tgt *target.Target, pattern string) error {
 }
 
 // valueFunctions are the linker names of the functions that a pattern means.
-func (a *app) valueFunctions(pattern string, v *session.View, whole *calltree.Tree, p *promptFlags, question string) (names []string, err error) {
+func (a *app) valueFunctions(s *store.Store, pattern string, v *session.View, whole *calltree.Tree, p *promptFlags, question string) (names []string, err error) {
 	add := func(n *calltree.Node, _ int) bool {
 		names = append(names, n.Func.Name)
 		return true
@@ -181,7 +181,7 @@ func (a *app) valueFunctions(pattern string, v *session.View, whole *calltree.Tr
 		return names, nil
 	case ownFunctions:
 		if p.budget != "" {
-			return a.keptFunctions(v, p, question)
+			return a.keptFunctions(s, v, p, question)
 		}
 		v.Tree.Walk(func(n *calltree.Node, depth int) bool {
 			if own(&v.Trace.Program, n.Func.Package) {
@@ -195,14 +195,13 @@ func (a *app) valueFunctions(pattern string, v *session.View, whole *calltree.Tr
 }
 
 // keptFunctions are those of which the prompt for a question has the whole source.
-func (a *app) keptFunctions(v *session.View, p *promptFlags, question string) (names []string, err error) {
+func (a *app) keptFunctions(s *store.Store, v *session.View, p *promptFlags, question string) (names []string, err error) {
 	o, err := a.promptOptions(p)
 	if err != nil {
 		return nil, err
 	}
-	in := a.promptInput(question, v)
-	in.Mask = nil // nothing of it is shown
-	pr, err := prompt.Build(in, o)
+	look := session.Session{Store: s} // nothing of it is shown
+	pr, err := prompt.Build(look.Input(question, v), o)
 	if err != nil {
 		return nil, err
 	}

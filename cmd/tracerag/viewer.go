@@ -114,7 +114,7 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 		Clean:   a.masker().CleanJSON,
 		Draft:   viewer.Draft{Question: a.masker().Text(question), Variant: o.Variant, Budget: o.Budget},
 		Command: a.promptCommand(views, t, p),
-		Prompt:  a.pagePrompt(views, p, o),
+		Prompt:  a.pagePrompt(s, views, p, o),
 	}
 	for _, v := range views {
 		notes := v.Notes()
@@ -133,15 +133,13 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 }
 
 // pagePrompt returns what makes a page's prompts, each as tracerag prompt makes it.
-func (a *app) pagePrompt(views []*session.View, p *promptFlags, o prompt.Options) func(viewer.Draft) (*prompt.Prompt, error) {
+func (a *app) pagePrompt(s *store.Store, views []*session.View, p *promptFlags, o prompt.Options) func(viewer.Draft) (*prompt.Prompt, error) {
 	var last prompt.Input // whose score is that of every draft with its question
 	opened := a.masker().Fork()
 	return func(d viewer.Draft) (*prompt.Prompt, error) {
-		fresh := *a
-		if opened != nil {
-			fresh.secrets = opened.Fork() // secrets have the same numbers, whatever was shown since
-		}
-		in, err := fresh.fullInput(d.Question, views, p)
+		// Secrets have the same numbers, whatever was shown since.
+		fresh := session.Session{Store: s, Mask: opened.Fork(), Warn: a.warn}
+		in, err := fresh.PromptInput(d.Question, p.types, views...)
 		if err != nil {
 			return nil, err
 		}

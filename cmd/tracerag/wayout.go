@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 
+	"tracerag/calltree"
 	"tracerag/eval/trial"
 	"tracerag/llm"
+	"tracerag/prompt"
 	"tracerag/session"
 )
 
@@ -14,29 +16,54 @@ import (
 
 // wayOut says what to do about an error, a line each; "" if its text says it already.
 func wayOut(err error) string {
-	var baseline *session.BaselineError
-	var mask *session.MaskError
-	var noModel *trial.NoModelError
-	var noCeiling *trial.NoCeilingError
-	var tooLong *trial.TooLongError
-	var cut *trial.CutError
-	switch {
-	case errors.As(err, &noModel):
+	if isA[*trial.NoModelError](err) {
 		return "--model NAME names one; --prompts-only asks nobody"
-	case errors.As(err, &noCeiling) && noCeiling.Need > 0:
-		return fmt.Sprintf("--max-cost=%.2f is enough for all of them, with what was spent", noCeiling.Need)
-	case errors.As(err, &noCeiling):
+	}
+	if e, ok := errors.AsType[*trial.NoCeilingError](err); ok {
+		if e.Need > 0 {
+			return fmt.Sprintf("--max-cost=%.2f is enough for all of them, with what was spent", e.Need)
+		}
 		return "--max-cost=DOLLARS says how much may be spent in all"
-	case errors.As(err, &tooLong) && !tooLong.Known:
+	}
+	if e, ok := errors.AsType[*trial.TooLongError](err); ok && !e.Known {
 		return "--models names a file that has the context size"
-	case errors.As(err, &cut):
-		return "raise --max-tokens, and remove " + cut.File + " to have it asked again"
-	case errors.As(err, &baseline):
+	}
+	if e, ok := errors.AsType[*trial.CutError](err); ok {
+		return "raise --max-tokens, and remove " + e.File + " to have it asked again"
+	}
+	if isA[*session.BaselineError](err) {
 		return "--baseline names a trace, or none for no baseline"
-	case errors.As(err, &mask):
+	}
+	if isA[*session.MaskError](err) {
 		return "build tracerag with the version of gitleaks in its go.mod, or have it mask nothing: --no-redact"
 	}
+	if e, ok := errors.AsType[*session.EmptyTreeError](err); ok {
+		return emptyTree[e.Why]
+	}
+	if isA[*session.LargeTreeError](err) {
+		return "take a part of it: --focus FUNC"
+	}
+	if isA[*calltree.LimitError](err) {
+		return "leave --tree=graph out, narrow the tree with --focus, or prune it with --baseline"
+	}
+	if isA[*prompt.OverWindowError](err) {
+		return "make it fit with --budget, narrow the call tree with --focus or --baseline, record fewer packages (run --include), leave the sources out with --variant T, or take a model with a larger window"
+	}
+	if isA[*prompt.OverBudgetError](err) {
+		return "give a larger --budget, or ask a shorter question"
+	}
 	return llm.Hint(err)
+}
+
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+var emptyTree = map[session.EmptyReason]string{
+	session.NothingCalled: "record other packages: run --include",
+	session.AllPruned:     "--baseline=none shows it",
+	session.OnlyInit:      "--init shows it",
 }
 
 // withWayOut is an error's text and what to do about it, on lines of its own.

@@ -1,11 +1,4 @@
-// Package relevance ranks the functions of recorded runs for a question: it
-// puts call trees, sources and what other runs executed into the terms of package
-// rank, and its answer back into those of a trace.
-//
-// What is ranked are declarations. The closures within a function, and the
-// instantiations of a generic one, are the function: their calls are its calls,
-// as their source is in its source.
-package relevance
+package rank
 
 import (
 	"fmt"
@@ -14,13 +7,16 @@ import (
 	"strings"
 
 	"tracerag/calltree"
-	"tracerag/rank"
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/symbol"
 )
 
-// Run is a run whose functions are ranked: those of its tree, which may be pruned.
+// What is ranked of recorded runs are declarations. The closures within a function, and
+// the instantiations of a generic one, are the function: their calls are its calls,
+// as their source is in its source.
+
+// Run is a recorded run whose functions are ranked: those of its tree, which may be pruned.
 type Run struct {
 	Trace *trace.Trace
 	Tree  *calltree.Tree
@@ -40,25 +36,19 @@ type Evidence struct {
 	Others iter.Seq[string]
 }
 
-// Function is a declaration that ran.
-type Function struct {
-	Name     string  // "csvview.(*Table).Render"
-	Symbol   string  // linker name of the declaration
-	Position string  // "internal/csvview/table.go:120-158"; "" unknown
-	Calls    int64   // in all runs
-	Score    float64 // comparable within one ranking
-	Reasons  []rank.Reason
-	Why      string // the reasons in words
-
-	text source.Text
+// Declaration is what is known of a function of recorded runs beside its place.
+type Declaration struct {
+	Name     string // "csvview.(*Table).Render"
+	Symbol   string // linker name
+	Position string // "internal/csvview/table.go:120-158"; "" unknown
+	Calls    int64  // in all runs
+	Source   source.Text
 }
-
-// Source returns the function's text.
-func (f *Function) Source() source.Text { return f.text }
 
 // Ranking is an answer.
 type Ranking struct {
-	Functions []Function // the most relevant first
+	Functions []Ranked // the most relevant first
+	why       []string // of each of them
 	place     map[trace.Function]int
 }
 
@@ -69,21 +59,21 @@ func (r *Ranking) Score(f trace.Function) (score float64, why string) {
 	if !ok {
 		return 0, "not in the call tree"
 	}
-	return r.Functions[i].Score, r.Functions[i].Why
+	return r.Functions[i].Score, r.why[i]
 }
 
-// Rank ranks the functions of one run, or of several together. A run of a test
+// Runs ranks the functions of one recorded run, or of several together. A run of a test
 // adds the test's name to the question.
-func Rank(question string, runs []Run, e Evidence) *Ranking {
+func Runs(question string, runs []Run, e Evidence) *Ranking {
 	c := collect(runs)
-	q := rank.Question{Text: question}
+	q := Question{Text: question}
 	for _, r := range runs {
-		if t := TestOf(r.Trace); t.Package != "" {
+		if t := testOf(r.Trace); t.Package != "" {
 			q.Test, q.Package = t.Name, t.Package
 			break
 		}
 	}
-	in := rank.Run{Functions: make([]rank.Function, len(c.decls))}
+	in := Corpus{Functions: make([]Function, len(c.decls))}
 	for i := range c.decls {
 		in.Functions[i] = c.function(i)
 	}
@@ -101,25 +91,21 @@ func Rank(question string, runs []Run, e Evidence) *Ranking {
 		}
 	}
 	if e.Others != nil {
-		in.Background = func(yield func(rank.Function) bool) {
+		in.Background = func(yield func(Function) bool) {
 			for text := range e.Others {
-				if !yield(rank.Function{Text: text}) {
+				if !yield(Function{Text: text}) {
 					return
 				}
 			}
 		}
 	}
-	ranked := rank.Rank(q, in, rank.Default)
-	out := &Ranking{Functions: make([]Function, len(ranked)), place: make(map[trace.Function]int, len(c.of))}
+	ranked := Rank(q, in, Default)
+	out := &Ranking{Functions: ranked, why: make([]string, len(ranked)), place: make(map[trace.Function]int, len(c.of))}
 	at := make([]int, len(ranked))
 	for i := range ranked {
-		r := &ranked[i]
-		at[r.Function] = i
-		d := &c.decls[r.Function]
-		out.Functions[i] = Function{
-			Name: d.name, Symbol: d.symbol, Position: d.position, Calls: d.calls,
-			Score: r.Score, Reasons: r.Reasons, Why: r.Why(), text: d.text,
-		}
+		at[ranked[i].Function] = i
+		ranked[i].Declaration = c.decls[ranked[i].Function].Declaration
+		out.why[i] = ranked[i].Why()
 	}
 	for f, i := range c.of {
 		out.place[f] = at[i]
@@ -129,11 +115,9 @@ func Rank(question string, runs []Run, e Evidence) *Ranking {
 
 // decl is a declaration of which something ran.
 type decl struct {
-	name, symbol, position string
-	pkg                    string
-	text                   source.Text
-	calls                  int64
-	callees                []int
+	Declaration
+	pkg     string
+	callees []int
 }
 
 // collection is the declarations of the runs, in the order of their first calls.
@@ -158,7 +142,7 @@ func collect(runs []Run) *collection {
 			if !ok {
 				i = c.add(r, *n.Func, known)
 			}
-			c.decls[i].calls += n.Calls
+			c.decls[i].Calls += n.Calls
 			if n.Parent != nil {
 				if e := (edge{c.of[*n.Parent.Func], i}); e.from != e.to && !edges[e] {
 					edges[e] = true
@@ -189,11 +173,11 @@ func (c *collection) add(r Run, f trace.Function, known map[key]int) int {
 	if !ok {
 		i = len(c.decls)
 		known[k] = i
-		d := decl{name: symbol.Short(symbolName), symbol: symbolName, pkg: f.Package, text: t}
+		d := decl{Declaration: Declaration{Name: symbol.Short(symbolName), Symbol: symbolName, Source: t}, pkg: f.Package}
 		if t.Display != "" {
-			d.position = t.Display
+			d.Position = t.Display
 			if t.Start > 0 {
-				d.position += fmt.Sprintf(":%d-%d", t.Start, t.End)
+				d.Position += fmt.Sprintf(":%d-%d", t.Start, t.End)
 			}
 		}
 		c.decls = append(c.decls, d)
@@ -203,21 +187,21 @@ func (c *collection) add(r Run, f trace.Function, known map[key]int) int {
 	return i
 }
 
-// function returns what package rank is to know of a declaration.
-func (c *collection) function(i int) rank.Function {
+// function returns what a declaration is ranked by.
+func (c *collection) function(i int) Function {
 	d := &c.decls[i]
-	name := d.text.Decl
+	name := d.Source.Decl
 	if name == "" {
-		name = symbol.Local(d.symbol)
+		name = symbol.Local(d.Symbol)
 	}
-	return rank.Function{
-		Package: d.pkg, Name: name, Doc: d.text.Doc, Text: d.text.Body,
-		Test: strings.HasSuffix(d.text.Display, "_test.go"), Callees: d.callees,
+	return Function{
+		Package: d.pkg, Name: name, Doc: d.Source.Doc, Text: d.Source.Body,
+		Test: strings.HasSuffix(d.Source.Display, "_test.go"), Callees: d.callees,
 	}
 }
 
 // startup marks what the baselines called as often as the runs did.
-func (c *collection) startup(runs []Run, baselines []*trace.Trace, fs []rank.Function) {
+func (c *collection) startup(runs []Run, baselines []*trace.Trace, fs []Function) {
 	if len(baselines) == 0 {
 		return
 	}
@@ -256,9 +240,9 @@ func called(t *trace.Trace) map[string]int64 {
 	return out
 }
 
-// TestOf returns the test that a run was of. A run of "go test -run X" is of X if
+// testOf returns the test that a run was of. A run of "go test -run X" is of X if
 // that is the name of one test; else only its package is known.
-func TestOf(t *trace.Trace) trace.Test {
+func testOf(t *trace.Trace) trace.Test {
 	if t.Test.Name != "" {
 		return t.Test
 	}

@@ -1,4 +1,4 @@
-package relevance
+package rank
 
 import (
 	"slices"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"tracerag/calltree"
-	"tracerag/rank"
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/symbol"
@@ -67,7 +66,7 @@ const draw = "main.main>example.com/t.(*Table).Draw"
 func TestDeclarations(t *testing.T) {
 	one := run(t, "main.main", draw, draw+">"+"example.com/t.(*Table).Draw.func1", draw+">example.com/t.Map[go.shape.int]",
 		draw+">example.com/t.Map[go.shape.string]", draw+">example.com/t.Map[go.shape.string]", draw+">example.com/t.gone")
-	r := Rank("who draws the border", []Run{one}, Evidence{})
+	r := Runs("who draws the border", []Run{one}, Evidence{})
 	if got, want := order(r), "t.(*Table).Draw main.main t.Map t.gone"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -75,7 +74,7 @@ func TestDeclarations(t *testing.T) {
 		f := &r.Functions[i]
 		switch f.Name {
 		case "t.(*Table).Draw":
-			if f.Calls != 2 || f.Position != "t/draw.go:10-20" || f.Source().Body != sources["example.com/t.(*Table).Draw"].Body {
+			if f.Calls != 2 || f.Position != "t/draw.go:10-20" || f.Source.Body != sources["example.com/t.(*Table).Draw"].Body {
 				t.Errorf("%+v", f)
 			}
 		case "t.Map":
@@ -100,33 +99,33 @@ func TestDeclarations(t *testing.T) {
 
 // All init functions of a package are called the same in source.
 func TestInits(t *testing.T) {
-	r := Rank("two", []Run{run(t, "example.com/u.init.0", "example.com/u.init.1")}, Evidence{})
+	r := Runs("two", []Run{run(t, "example.com/u.init.0", "example.com/u.init.1")}, Evidence{})
 	if len(r.Functions) != 2 || r.Functions[0].Position != "u/b.go:1-3" {
 		t.Errorf("%+v", r.Functions)
 	}
 }
 
-func TestEvidence(t *testing.T) {
+func TestEvidenceOfRuns(t *testing.T) {
 	with := run(t, "main.main", draw, "main.main>example.com/t.pad", "main.main>example.com/t.Map[go.shape.int]")
 	without := run(t, "main.main", "main.main>example.com/t.pad", "main.main>example.com/t.pad")
-	has := func(r *Ranking, name string, k rank.Kind) bool {
+	has := func(r *Ranking, name string, k Kind) bool {
 		for _, f := range r.Functions {
 			if f.Name == name {
-				return slices.ContainsFunc(f.Reasons, func(x rank.Reason) bool { return x.Kind == k })
+				return slices.ContainsFunc(f.Reasons, func(x Reason) bool { return x.Kind == k })
 			}
 		}
 		t.Fatalf("no %s", name)
 		return false
 	}
-	r := Rank("?", []Run{with}, Evidence{Baselines: []*trace.Trace{without.Trace}})
-	if !has(r, "t.pad", rank.Startup) || has(r, "t.(*Table).Draw", rank.Startup) {
+	r := Runs("?", []Run{with}, Evidence{Baselines: []*trace.Trace{without.Trace}})
+	if !has(r, "t.pad", Startup) || has(r, "t.(*Table).Draw", Startup) {
 		t.Errorf("pad alone is called as often without the feature: %+v", r.Functions)
 	}
-	r = Rank("?", []Run{with}, Evidence{Passing: slices.Values([]*trace.Trace{without.Trace})})
-	if has(r, "t.pad", rank.Unshared) || !has(r, "t.(*Table).Draw", rank.Unshared) {
+	r = Runs("?", []Run{with}, Evidence{Passing: slices.Values([]*trace.Trace{without.Trace})})
+	if has(r, "t.pad", Unshared) || !has(r, "t.(*Table).Draw", Unshared) {
 		t.Errorf("Draw is not called by what passes: %+v", r.Functions)
 	}
-	r = Rank("border pad", []Run{with}, Evidence{Others: slices.Values(slices.Repeat([]string{"func x() { border() }"}, 50))})
+	r = Runs("border pad", []Run{with}, Evidence{Others: slices.Values(slices.Repeat([]string{"func x() { border() }"}, 50))})
 	if r.Functions[0].Name != "t.pad" {
 		t.Errorf("border is everywhere, and still: %s", order(r))
 	}
@@ -148,12 +147,12 @@ func TestTestOf(t *testing.T) {
 	} {
 		tr := &trace.Trace{Command: strings.Fields(test.command)}
 		tr.Program.MainPath = test.main
-		if got := TestOf(tr); got != test.want {
+		if got := testOf(tr); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.command, got, test.want)
 		}
 	}
 	own := trace.Test{Package: "p", Name: "ExampleX"}
-	if got := TestOf(&trace.Trace{Test: own}); got != own {
+	if got := testOf(&trace.Trace{Test: own}); got != own {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"tracerag/calltree"
+	"tracerag/prompt"
+	"tracerag/session"
+)
+
+// TestWayOut: the errors of libraries name no flag, and the command line adds those that
+// help.
+func TestWayOut(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want []string
+	}{
+		{&session.BaselineError{Err: errors.New("no trace xy")}, []string{"--baseline"}},
+		{&session.MaskError{Err: errors.New("unknown rule")}, []string{"--no-redact", "gitleaks"}},
+		{&session.EmptyTreeError{Trace: "ab"}, []string{"--include"}},
+		{&session.EmptyTreeError{Trace: "ab", Why: session.AllPruned}, []string{"--baseline=none"}},
+		{&session.EmptyTreeError{Trace: "ab", Why: session.OnlyInit}, []string{"--init"}},
+		{&session.LargeTreeError{Path: "x", Nodes: 7, Err: errors.New("too much")}, []string{"--focus"}},
+		{&calltree.LimitError{Limit: 9}, []string{"--tree=graph", "--focus", "--baseline"}},
+		{&prompt.OverWindowError{Window: 300, Total: 500}, []string{"--budget", "--focus", "--baseline", "--include", "--variant T"}},
+		{&prompt.OverBudgetError{Budget: 400, Least: 496}, []string{"--budget"}},
+	} {
+		if strings.Contains(c.err.Error(), "--") {
+			t.Errorf("%T names a flag: %v", c.err, c.err)
+		}
+		text, out, _ := strings.Cut(withWayOut(fmt.Errorf("in a command: %w", c.err)), c.err.Error()+"\n")
+		for _, want := range c.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%T: %q and %q do not name %s", c.err, text, out, want)
+			}
+		}
+	}
+}
