@@ -22,12 +22,18 @@ var layers = map[string][]string{
 	"trace/breakpoint/values": {"trace", "trace/symbol"},
 	"trace/gocmd":             {},
 
-	"trace/probe/ptrace":         {},
-	"trace/probe/patch":          {"trace/executable"},
-	"trace/probe/payload":        {},
-	"trace/probe/payload/source": {},
-	"trace/probe/payload/gen":    {"trace/probe/payload/source"},
-	"trace/probe":                {"trace", "trace/executable", "trace/target", "trace/probe/ptrace", "trace/probe/patch", "trace/probe/payload"},
+	"trace/probe/ptrace":          {},
+	"trace/probe/patch/x86":       {},
+	"trace/probe/patch/flow":      {"trace/probe/patch/x86"},
+	"trace/probe/patch/lines":     {"trace/executable", "trace/probe/patch/flow", "trace/probe/patch/x86"},
+	"trace/probe/patch/plan":      {"trace/executable", "trace/probe/patch/x86"},
+	"trace/probe/patch/stubs":     {"trace/probe/patch/plan", "trace/probe/patch/x86"},
+	"trace/probe/patch":           {"trace/executable", "trace/probe/patch/flow", "trace/probe/patch/lines", "trace/probe/patch/plan", "trace/probe/patch/x86"},
+	"trace/probe/patch/patchtest": {"trace/executable", "fixtures"},
+	"trace/probe/payload":         {},
+	"trace/probe/payload/source":  {},
+	"trace/probe/payload/gen":     {"trace/probe/payload/source"},
+	"trace/probe":                 {"trace", "trace/executable", "trace/target", "trace/probe/ptrace", "trace/probe/patch", "trace/probe/patch/lines", "trace/probe/patch/plan", "trace/probe/patch/stubs", "trace/probe/payload"},
 
 	"trace/recordtest":  {"trace", "trace/target"},
 	"trace/profiles":    {"trace", "trace/symbol"},
@@ -88,7 +94,7 @@ var only = map[string][]string{
 	"github.com/modelcontextprotocol":   {"mcp"},
 	"github.com/kballard/go-shellquote": {"phrase"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
-	"testing":                           {"fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "viewer/browsertest"},
+	"testing":                           {"fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
 	"os/exec":                           {"eval/trial", "trace/target", "trace/gocmd", "source", "bench/eval", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tracerag/trace"
-	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/patch/stubs"
 	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/target"
 )
@@ -110,7 +110,7 @@ func (l *Live) change(o Options) error {
 	if err != nil {
 		return err
 	}
-	l.patches = slices.DeleteFunc(patches, func(p patch.Patch) bool { return busy[p.Addr] })
+	l.patches = slices.DeleteFunc(patches, func(p stubs.Patch) bool { return busy[p.Addr] })
 	l.busy = busy
 	if len(busy) > 0 {
 		l.tr.Losses = append(l.tr.Losses, trace.Loss{Kind: trace.LossNotHooked, Count: int64(len(busy)),
@@ -121,7 +121,7 @@ func (l *Live) change(o Options) error {
 
 // insides are the bytes of patches at which the code before and after is not the
 // same instruction: all but the first.
-func insides(patches []patch.Patch) []ptrace.Range {
+func insides(patches []stubs.Patch) []ptrace.Range {
 	out := make([]ptrace.Range, 0, len(patches))
 	for _, p := range patches {
 		out = append(out, ptrace.Range{Start: p.Addr + 1, End: p.Addr + uint64(len(p.New))})
@@ -131,7 +131,7 @@ func insides(patches []patch.Patch) []ptrace.Range {
 
 // inUse returns the patches in the middle of which a goroutine was preempted: to
 // which a word in use of its stack points.
-func (l *Live) inUse(patches []patch.Patch) (map[uint64]bool, error) {
+func (l *Live) inUse(patches []stubs.Patch) (map[uint64]bool, error) {
 	inside := map[uint64]uint64{}
 	lo, hi := ^uint64(0), uint64(0)
 	for _, p := range patches {

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tracerag/trace/executable"
-	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/patch/plan"
 	"tracerag/trace/target"
 )
 
@@ -178,7 +178,7 @@ func mostPlan(f *executable.File) int64 {
 }
 
 // load returns the plan that is kept, nil if there is none that can be used.
-func (c *plans) load(f *executable.File) *patch.Plan {
+func (c *plans) load(f *executable.File) *plan.Plan {
 	if c == nil {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (c *plans) load(f *executable.File) *patch.Plan {
 	if !ok {
 		return nil
 	}
-	p, err := patch.Decode(rest)
+	p, err := plan.Decode(rest)
 	if err != nil || p.Fits(f) != nil {
 		return nil // of another version of ours, or damaged: it is planned and written anew
 	}
@@ -212,7 +212,7 @@ func (c *plans) load(f *executable.File) *patch.Plan {
 // save keeps a plan. It does not matter if it cannot: then the next run plans again.
 // Runs at the same time each write a file of their own and rename it into place when
 // it is whole.
-func (c *plans) save(p *patch.Plan) {
+func (c *plans) save(p *plan.Plan) {
 	if c == nil {
 		return
 	}

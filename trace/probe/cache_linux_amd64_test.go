@@ -16,7 +16,7 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/trace"
-	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/patch/plan"
 	"tracerag/trace/recordtest"
 	"tracerag/trace/target"
 )
@@ -235,7 +235,7 @@ func TestFalsePlan(t *testing.T) {
 		b = b[:len(b)-sha256.Size]
 		b[bytes.Index(b, code)+len(code)-1] ^= 0x08
 		sum := sha256.Sum256(b)
-		bad, err := patch.Decode(append(b, sum[:]...))
+		bad, err := plan.Decode(append(b, sum[:]...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,8 @@ import (
 
 	"tracerag/trace"
 	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/patch/lines"
+	"tracerag/trace/probe/patch/plan"
 	"tracerag/trace/probe/payload"
 	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/target"
@@ -47,7 +49,7 @@ func (r *running) unseal(t *target.Target, p *prepared) error {
 	if p.protects {
 		return nil // what it protects could be this: marks would fault
 	}
-	if !slices.ContainsFunc(p.plan.Marks, func(m patch.Mark) bool { return m.Once }) {
+	if !slices.ContainsFunc(p.plan.Marks, func(m plan.BlockMark) bool { return m.Once }) {
 		return nil
 	}
 	// What may be written counts as data, which a limit may be set to, and becomes
@@ -109,7 +111,7 @@ func (l *Live) lines(from, to *Snapshot, tr *trace.Trace) {
 	for i := range tr.Functions {
 		ids[tr.Functions[i].Name] = trace.FuncID(i)
 	}
-	watch := l.p.plan.Watch(l.t.Binary, text)
+	watch := patch.NewWatch(l.p.plan, l.t.Binary, text)
 	all := map[trace.FuncID]map[int]trace.LineState{}
 	for _, fn := range l.called(to.tree) {
 		id, ok := ids[l.t.Binary.Funcs[fn].Name]
@@ -120,7 +122,7 @@ func (l *Live) lines(from, to *Snapshot, tr *trace.Trace) {
 		if now == nil {
 			continue
 		}
-		var before map[int]patch.Fate
+		var before map[int]lines.Fate
 		if from != nil {
 			before = watch.Lines(fn, !l.attached, l.fates(from.marks))
 		}
@@ -130,9 +132,9 @@ func (l *Live) lines(from, to *Snapshot, tr *trace.Trace) {
 		for line, fate := range now {
 			s := trace.LineUnknown
 			switch {
-			case fate == patch.NotRun:
+			case fate == lines.NotRun:
 				s = trace.LineNotRun
-			case fate == patch.Ran && (from == nil || before[line] == patch.NotRun):
+			case fate == lines.Ran && (from == nil || before[line] == lines.NotRun):
 				s = trace.LineRan
 			}
 			merge(all[id], line, s)
@@ -163,16 +165,16 @@ func (l *Live) called(tree *payload.Tree) []int {
 }
 
 // fates reads the marks.
-func (l *Live) fates(bytes []byte) func(i int) patch.Fate {
+func (l *Live) fates(bytes []byte) func(i int) lines.Fate {
 	slide := l.r.text - l.t.Binary.TextStart
-	return func(i int) patch.Fate {
+	return func(i int) lines.Fate {
 		switch {
 		case i >= len(bytes) || l.busy[l.p.plan.Marks[i].At+slide]:
-			return patch.Unknown
+			return lines.Unknown
 		case bytes[i] != 0:
-			return patch.Ran
+			return lines.Ran
 		}
-		return patch.NotRun
+		return lines.NotRun
 	}
 }
 

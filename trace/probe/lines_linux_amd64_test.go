@@ -12,7 +12,7 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/trace"
-	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/patch/plan"
 	"tracerag/trace/probe/payload"
 	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/recordtest"
@@ -251,7 +251,7 @@ func TestNoRoomForMarks(t *testing.T) {
 	}
 	const code = 1 << 16
 	for _, marks := range []int{0, 5000, 1 << 31} {
-		l := &Live{t: tgt, tr: tgt.NewTrace("probe"), r: &running{text: tgt.Binary.TextStart}, p: &prepared{plan: &patch.Plan{}}}
+		l := &Live{t: tgt, tr: tgt.NewTrace("probe"), r: &running{text: tgt.Binary.TextStart}, p: &prepared{plan: &plan.Plan{}}}
 		l.r.proc, err = ptrace.Start(tgt.Path, tgt.Args, ptrace.Attr{})
 		if err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tracerag/trace"
-	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/patch/stubs"
 	"tracerag/trace/probe/payload"
 	"tracerag/trace/target"
 )
@@ -24,7 +24,7 @@ type Live struct {
 	once    bool         // nobody but Wait looks at the calls once the target has ended
 	// Of a target that was attached to, what is to be undone.
 	attached bool
-	patches  []patch.Patch
+	patches  []stubs.Patch
 	found    string          // what a tracerag that is gone had left
 	busy     map[uint64]bool // run-time addresses of patches that could not be made
 

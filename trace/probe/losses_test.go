@@ -7,7 +7,7 @@ import (
 	"tracerag/fixtures"
 	"tracerag/trace"
 	"tracerag/trace/executable"
-	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/patch/plan"
 )
 
 // TestMissed: inlined calls that have no hook are lost where the function that
@@ -28,9 +28,9 @@ func TestMissed(t *testing.T) {
 		return i
 	}
 	loop, nested, keep := fn("main.loop"), fn("main.nested"), fn("main.keep")
-	plan := &patch.Plan{
-		Hooks: []patch.Hook{{Kind: patch.Check, Func: loop}, {Kind: patch.Check, Func: nested}},
-		Missed: []patch.Missed{
+	plan := &plan.Plan{
+		Hooks: []plan.Hook{{Kind: plan.Check, Func: loop}, {Kind: plan.Check, Func: nested}},
+		Missed: []plan.Missed{
 			{Func: loop, Call: call(loop, "main.add")},
 			{Func: loop, Call: call(loop, "main.clamp")},
 			{Func: loop, Call: call(loop, "main.add")},

@@ -16,6 +16,8 @@ import (
 	"tracerag/trace"
 	"tracerag/trace/executable"
 	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/patch/plan"
+	"tracerag/trace/probe/patch/stubs"
 	"tracerag/trace/probe/payload"
 	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/target"
@@ -37,7 +39,7 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 
 // prepared is what is known before the target starts.
 type prepared struct {
-	plan    *patch.Plan
+	plan    *plan.Plan
 	cached  bool // the plan was made by an earlier run
 	code    code
 	runtime payload.Runtime
@@ -261,7 +263,7 @@ func (r *running) slide(p *prepared) (uint64, error) {
 
 // arm maps our memory into the target and returns what is to be changed in its
 // code.
-func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, error) {
+func (r *running) arm(t *target.Target, p *prepared, o Options) ([]stubs.Patch, error) {
 	slide, err := r.slide(p)
 	if err != nil {
 		return nil, err
@@ -306,7 +308,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]patch.Patch, 
 		// function must find what was written.
 		callEntry = 0
 	}
-	stubs, patches, err := plan.Emit(base+stubsAt, slide, patch.Entries{
+	stubs, patches, err := stubs.Emit(&plan, base+stubsAt, slide, stubs.Entries{
 		Enter: base + uint64(code.Enter), Go: base + uint64(code.Enter), Leaf: base + uint64(code.Leaf), Block: base + uint64(code.Block), Bare: base + uint64(code.Bare),
 		Way:   base + uint64(code.Way),
 		Call:  callEntry,

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/patch/stubs"
 	"tracerag/trace/probe/payload"
 	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/target"
@@ -144,7 +144,7 @@ func (o *owner) mapped(maps []ptrace.Mapping) *owner {
 
 // changed finds the places at which the program's code leads to the recorder's. Foreign
 // is set if there are also differences from the file that are not our making.
-func (r *running) changed(t *target.Target, p *prepared, o *owner) (patches []patch.Patch, foreign bool, err error) {
+func (r *running) changed(t *target.Target, p *prepared, o *owner) (patches []stubs.Patch, foreign bool, err error) {
 	slide, err := r.slide(p)
 	if err != nil {
 		return nil, false, err
@@ -179,7 +179,7 @@ func (r *running) changed(t *target.Target, p *prepared, o *owner) (patches []pa
 			at++
 			continue
 		}
-		patches = append(patches, patch.Patch{Addr: from + slide + uint64(start), Old: now[start:end], New: own[start:end]})
+		patches = append(patches, stubs.Patch{Addr: from + slide + uint64(start), Old: now[start:end], New: own[start:end]})
 		at = end
 	}
 	return patches, foreign, nil

@@ -7,7 +7,7 @@ import (
 
 	"tracerag/trace"
 	"tracerag/trace/executable"
-	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/patch/plan"
 	"tracerag/trace/probe/payload"
 	"tracerag/trace/target"
 )
@@ -17,7 +17,7 @@ import (
 type converter struct {
 	t    *target.Target
 	bin  *executable.File
-	plan *patch.Plan
+	plan *plan.Plan
 	code code
 	tr   *trace.Trace
 	b    *trace.Builder
@@ -67,7 +67,7 @@ const (
 )
 
 // convert adds what the target's tree holds to tr.
-func convert(t *target.Target, plan *patch.Plan, text code, tree *payload.Tree, attached bool, tr *trace.Trace) {
+func convert(t *target.Target, plan *plan.Plan, text code, tree *payload.Tree, attached bool, tr *trace.Trace) {
 	c := &converter{
 		t: t, bin: t.Binary, plan: plan, code: text, tr: tr, b: trace.NewBuilder(tr), nodes: tree.Nodes, places: make([]place, len(tree.Nodes)),
 		attached: attached, ids: map[string]trace.FuncID{}, frames: map[uint64][]frame{}, inlined: map[int][]executable.InlinedCall{},
@@ -104,13 +104,13 @@ func (c *converter) add(i int, n *payload.Node) {
 	}
 	h := &c.plan.Hooks[id]
 	switch h.Kind {
-	case patch.Block:
+	case plan.Block:
 		if p.fn != h.Func {
 			c.lost += n.Calls // its host's own call had no room
 			return
 		}
 		c.begin(h, p, int64(n.Calls))
-	case patch.Go:
+	case plan.Go:
 		if cur := c.caller(i); cur.root == nil {
 			c.creators[n.Site] = append(c.creators[n.Site], cur.node)
 		}
@@ -144,7 +144,7 @@ func (c *converter) root(n *payload.Node) place {
 }
 
 // call places a call of a function.
-func (c *converter) call(h *patch.Hook, i int) place {
+func (c *converter) call(h *plan.Hook, i int) place {
 	fn := &c.bin.Funcs[h.Func]
 	n, cur := &c.nodes[i], c.caller(i)
 	cur.fn = h.Func
@@ -274,7 +274,7 @@ func (c *converter) replaced(i int) int {
 }
 
 // begin counts the inlined calls that begin at a hook of the function at p.
-func (c *converter) begin(h *patch.Hook, p *place, calls int64) {
+func (c *converter) begin(h *plan.Hook, p *place, calls int64) {
 	if len(h.Begins) == 0 {
 		return
 	}

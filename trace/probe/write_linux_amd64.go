@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/patch/stubs"
 )
 
 const page = 4096
@@ -13,8 +13,8 @@ const page = 4096
 // write writes the patches, which are sorted by address. All code is looked at before any
 // is written: what is neither as it was nor as it will be is an error, and then nothing
 // is changed.
-func (r *running) write(patches []patch.Patch) error {
-	err := r.eachRun(patches, func(run []patch.Patch, code []byte, from uint64) error {
+func (r *running) write(patches []stubs.Patch) error {
+	err := r.eachRun(patches, func(run []stubs.Patch, code []byte, from uint64) error {
 		for _, p := range run {
 			if at := code[p.Addr-from:]; !bytes.Equal(at[:len(p.Old)], p.Old) && !bytes.Equal(at[:len(p.New)], p.New) {
 				return fmt.Errorf("the code at %#x is not that of its file", p.Addr)
@@ -30,14 +30,14 @@ func (r *running) write(patches []patch.Patch) error {
 
 // putBack writes the patches' own code back where they still are. It is an error if
 // somebody else has changed some of them since: those stay.
-func (r *running) putBack(patches []patch.Patch) error {
-	back := make([]patch.Patch, 0, len(patches))
+func (r *running) putBack(patches []stubs.Patch) error {
+	back := make([]stubs.Patch, 0, len(patches))
 	changed := 0
-	err := r.eachRun(patches, func(run []patch.Patch, code []byte, from uint64) error {
+	err := r.eachRun(patches, func(run []stubs.Patch, code []byte, from uint64) error {
 		for _, p := range run {
 			switch at := code[p.Addr-from:]; {
 			case bytes.Equal(at[:len(p.New)], p.New):
-				back = append(back, patch.Patch{Addr: p.Addr, Old: p.New, New: p.Old})
+				back = append(back, stubs.Patch{Addr: p.Addr, Old: p.New, New: p.Old})
 			case !bytes.Equal(at[:len(p.Old)], p.Old):
 				changed++
 			}
@@ -55,7 +55,7 @@ func (r *running) putBack(patches []patch.Patch) error {
 
 // eachRun calls do for patches in pages that follow one another, or nearly: a gap of few
 // is cheaper to read and write than to leave out. It gives the code of these pages.
-func (r *running) eachRun(patches []patch.Patch, do func(run []patch.Patch, code []byte, from uint64) error) error {
+func (r *running) eachRun(patches []stubs.Patch, do func(run []stubs.Patch, code []byte, from uint64) error) error {
 	for len(patches) > 0 {
 		from := patches[0].Addr &^ (page - 1)
 		to, n := from, 0
@@ -79,7 +79,7 @@ func (r *running) eachRun(patches []patch.Patch, do func(run []patch.Patch, code
 	return nil
 }
 
-func (r *running) writeRun(run []patch.Patch, code []byte, from uint64) error {
+func (r *running) writeRun(run []stubs.Patch, code []byte, from uint64) error {
 	for _, p := range run {
 		copy(code[p.Addr-from:], p.New)
 	}

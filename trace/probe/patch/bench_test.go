@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch/patchtest"
+	"tracerag/trace/probe/patch/plan"
+	"tracerag/trace/probe/patch/stubs"
 )
 
 // BenchmarkMake plans the program that PATCH_BENCH names, or the go command, which
@@ -24,7 +27,7 @@ func BenchmarkMake(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var p *Plan
+	var p *plan.Plan
 	b.ReportAllocs()
 	for b.Loop() {
 		if f, err = executable.Open(path); err != nil { // it caches what Make asks for
@@ -57,13 +60,13 @@ func BenchmarkMake(b *testing.B) {
 
 // BenchmarkEmit writes the stubs and patches of the same plan.
 func BenchmarkEmit(b *testing.B) {
-	f, c := open(b, "tablecat")
+	f, c := patchtest.Open(b, "tablecat")
 	p, err := Make(f, c, func(string) bool { return true }, Options{Inlined: true})
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, _, err := p.Emit(0x10000000, 0, Entries{Enter: 0x10000000, Go: 0x10000100, Block: 0x10000200, Leaf: 0x10000300}); err != nil {
+		if _, _, err := stubs.Emit(p, 0x10000000, 0, stubs.Entries{Enter: 0x10000000, Go: 0x10000100, Block: 0x10000200, Leaf: 0x10000300}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,25 +8,11 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch/patchtest"
+	"tracerag/trace/probe/patch/plan"
+	"tracerag/trace/probe/patch/stubs"
+	"tracerag/trace/probe/patch/x86"
 )
-
-// Hand-assembled functions are written as one instruction a line: its bytes in
-// hexadecimal, and what they mean.
-
-// assemble returns the bytes of such a text.
-func assemble(t testing.TB, text string) []byte {
-	t.Helper()
-	var out []byte
-	for line := range strings.Lines(text) {
-		code, _, _ := strings.Cut(line, ";")
-		b, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(code), " ", ""))
-		if err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
-		out = append(out, b...)
-	}
-	return out
-}
 
 // testEntry is where the functions of the tables lie.
 const testEntry = 0x401000
@@ -34,13 +20,13 @@ const testEntry = 0x401000
 // padded fills the code with int3, as the linker does.
 func padded(code []byte) []byte {
 	for len(code)%32 != 0 {
-		code = append(code, int3)
+		code = append(code, x86.Int3)
 	}
 	return code
 }
 
 // planned plans one function. Inlined calls are of package "p".
-func planned(code []byte, calls []executable.InlinedCall, pcs []uint64, data stretches) (body *body, r result) {
+func planned(code []byte, calls []executable.InlinedCall, pcs []uint64, data stretches) (fn *function, r result) {
 	var w worker
 	m := &maker{
 		panics:  map[uint64]bool{testPanic: true},
@@ -54,8 +40,8 @@ func planned(code []byte, calls []executable.InlinedCall, pcs []uint64, data str
 		}
 		return le.Uint64(d), true
 	}
-	b := &w.body
-	if r.why = b.disassemble(testEntry, code, word); r.why != "" {
+	b := &w.fn
+	if r.why = b.Disassemble(testEntry, code, word); r.why != "" {
 		return b, r
 	}
 	if r.why = b.unsafe(); r.why != "" {
@@ -78,8 +64,8 @@ const (
 
 // judgeOne compares a planned function with the original. It returns what is
 // different. With a body, the function has marks as well. Strict is for code that a compiler might have made.
-func judgeOne(code []byte, b *body, r result, data image, strict bool) error {
-	p := &Plan{}
+func judgeOne(code []byte, b *function, r result, data image, strict bool) error {
+	p := &plan.Plan{}
 	if r.entry.Kind != 0 {
 		p.Hooks = append(p.Hooks, r.entry)
 	}
@@ -99,18 +85,18 @@ func judgeOne(code []byte, b *body, r result, data image, strict bool) error {
 }
 
 // ownCalls are the direct calls that a function makes of itself, its hook the first.
-func ownCalls(r *result) []Call {
-	var out []Call
+func ownCalls(r *result) []plan.Call {
+	var out []plan.Call
 	for _, c := range r.calls {
-		if ledTo(&r.entry) {
-			out = append(out, Call{At: c.at})
+		if r.entry.LedTo() {
+			out = append(out, plan.Call{At: c.at})
 		}
 	}
 	return out
 }
 
 // plan emits a plan for one function and compares it with the original.
-func (j *judge) plan(p *Plan, code []byte, data image) error {
+func (j *judge) plan(p *plan.Plan, code []byte, data image) error {
 	if len(p.Hooks)+len(p.Marks) == 0 {
 		return nil
 	}
@@ -121,18 +107,18 @@ func (j *judge) plan(p *Plan, code []byte, data image) error {
 	}
 	for i := range p.Hooks {
 		switch h, id := &p.Hooks[i], uint32(i+1); h.Kind {
-		case Go:
-			j.leads[id|Inside] = h.callee
-		case Block:
+		case plan.Go:
+			j.leads[id|stubs.Inside] = h.Callee
+		case plan.Block:
 			j.inside[id-j.hook] = true
 		default:
-			j.hook, j.bare = id, h.Kind == Leaf
+			j.hook, j.bare = id, h.Kind == plan.Leaf
 		}
 	}
 	const base = 0x10000000
-	j.entries = Entries{Enter: base - 0x1000, Go: base - 0x800, Block: base - 0x400, Bare: base - 0x300, Call: base - 0x200, Marks: base - 0x100000, Writable: true}
+	j.entries = stubs.Entries{Enter: base - 0x1000, Go: base - 0x800, Block: base - 0x400, Bare: base - 0x300, Call: base - 0x200, Marks: base - 0x100000, Writable: true}
 	j.marks = p.Marks
-	stubs, patches, err := p.Emit(base, 0, j.entries)
+	stubs, patches, err := stubs.Emit(p, base, 0, j.entries)
 	if err != nil {
 		if j.strict {
 			return err
@@ -159,18 +145,18 @@ func (j *judge) plan(p *Plan, code []byte, data image) error {
 // displaced describes a hook: its kind, where it is, and the displaced
 // instructions in the order in which the stub runs them, with "|" where the
 // recorder is called.
-func displaced(h Hook) string {
+func displaced(h plan.Hook) string {
 	var before, after, ahead []string
-	for off := 0; off < len(h.code); {
-		x, err := x86asm.Decode(h.code[off:], 64)
+	for off := 0; off < len(h.Code); {
+		x, err := x86asm.Decode(h.Code[off:], 64)
 		if err != nil {
 			return err.Error()
 		}
 		text := strings.ToLower(x86asm.IntelSyntax(x, h.At+uint64(off), nil))
 		switch {
-		case off < h.before:
+		case off < h.Before:
 			before = append(before, text)
-		case h.ahead > 0 && off >= h.ahead:
+		case h.Ahead > 0 && off >= h.Ahead:
 			ahead = append(ahead, text)
 		default:
 			after = append(after, text)
@@ -390,7 +376,7 @@ func TestEntryHook(t *testing.T) {
 		`, "refused: an instruction that is not understood"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			code := padded(assemble(t, test.code))
+			code := padded(patchtest.Assemble(t, test.code))
 			b, r := planned(code, nil, nil, nil)
 			got := "refused: " + r.why
 			if r.entry.Kind != 0 {

@@ -6,6 +6,8 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch/patchtest"
+	"tracerag/trace/probe/patch/x86"
 )
 
 // FuzzPlan plans hooks for any code. Whatever is planned, the patched function
@@ -37,7 +39,7 @@ func FuzzPlan(f *testing.F) {
 			c3                      ; ret
 			eb fe                   ; out: jmp out
 		`} {
-		code := assemble(f, text)
+		code := patchtest.Assemble(f, text)
 		f.Add(append([]byte{0}, code...), []byte{4, 12, 0, 10, 20})
 		f.Add(append([]byte{1}, code...), []byte{10, 30, 16})
 		f.Add(append([]byte{2}, code...), []byte{8, 8, 20, 8, 0, 40})
@@ -96,18 +98,21 @@ func FuzzPlan(f *testing.F) {
 // disagree the comparison says nothing. TestDecode tells who is right.
 func agreed(code []byte) bool {
 	for off := uint32(0); off < uint32(len(code)); {
-		in, ok := decode(code, off)
+		in, ok := x86.Decode(code, off)
 		if !ok {
 			return true // refused
 		}
 		p := code[off:]
 		if !vector(p) {
-			x, err := x86asm.Decode(p[:min(len(p), maxInst)], 64)
-			if err != nil || x.Len != int(in.size) || x.PCRel > 0 && x.PCRelOff != int(in.relAt) || x.PCRel == 0 && in.relAt != 0 {
+			x, err := x86asm.Decode(p[:min(len(p), x86.MaxInst)], 64)
+			if err != nil || x.Len != int(in.Size) || x.PCRel > 0 && x.PCRelOff != int(in.RelAt) || x.PCRel == 0 && in.RelAt != 0 {
 				return false
 			}
 		}
-		off += uint32(in.size)
+		off += uint32(in.Size)
 	}
 	return true
 }
+
+// vector tells if an instruction has a VEX or EVEX prefix.
+func vector(code []byte) bool { return code[0] == 0xc4 || code[0] == 0xc5 || code[0] == 0x62 }

@@ -5,13 +5,16 @@ import (
 	"slices"
 
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch/flow"
+	"tracerag/trace/probe/patch/plan"
+	"tracerag/trace/probe/patch/x86"
 )
 
 // Inlined calls have no entry. What is known of one is which instructions are of
 // its body, and what control does between them. The body begins in one basic
 // block, which dominates the others and runs once for each call: that is where the
 // recorder is to be called. See start for how the block is found where the
-// compiler's optimisations have left it without an instruction, and blockWindow
+// compiler's optimisations have left it without an instruction, and blockSlot
 // for where in it, or in one that runs equally often, a hook has room.
 
 const (
@@ -19,12 +22,12 @@ const (
 	whyHost     = "its caller has no hook"
 	whyComputes = "its caller jumps to computed addresses"
 	whyNoBlock  = "no block of its own"
-	whyNoWindow = "no place for a hook in its block"
+	whyNoSlot   = "no place for a hook in its block"
 )
 
 // An inliner finds hooks for the inlined calls of one function after the other.
 type inliner struct {
-	g      graph
+	g      flow.Graph
 	calls  []executable.InlinedCall
 	call   []int32 // the innermost one, by instruction; -1: none
 	valid  []bool  // by instruction: RBP points to the frame before it
@@ -39,8 +42,8 @@ type inliner struct {
 // blockHooks adds the hooks of the inlined calls in function i, whose body and
 // entry hook these are. Pcs stand for the calls (see executable.File.CallPCs).
 func (w *worker) blockHooks(m *maker, i int, calls []executable.InlinedCall, pcs []uint64, r *result) {
-	miss := func(v int, why string) { r.missed = append(r.missed, Missed{i, v, why}) }
-	if r.entry.Kind == 0 || w.body.lost {
+	miss := func(v int, why string) { r.missed = append(r.missed, plan.Missed{Func: i, Call: v, Why: why}) }
+	if r.entry.Kind == 0 || w.fn.Lost {
 		why := whyComputes
 		if r.entry.Kind == 0 {
 			why = whyHost
@@ -53,7 +56,7 @@ func (w *worker) blockHooks(m *maker, i int, calls []executable.InlinedCall, pcs
 		return
 	}
 	l := &w.inliner
-	l.begin(&w.body, &r.entry, calls, m.noReturn)
+	l.begin(&w.fn, &r.entry, calls, m.noReturn)
 	for v := range calls {
 		if !m.recorded(calls[v].Package) {
 			continue
@@ -70,13 +73,13 @@ func (w *worker) blockHooks(m *maker, i int, calls []executable.InlinedCall, pcs
 		h, ok := l.hooks[d]
 		if !ok {
 			h = -1
-			if win, near := l.blockWindow(d); win.to > 0 {
+			if win, near := l.blockSlot(d); win.to > 0 {
 				h = len(r.inside)
-				r.inside = append(r.inside, Hook{
-					Kind: Block, Func: i, Approximate: !near,
-					At:     l.g.b.entry + uint64(l.g.b.ins[win.from].off),
-					code:   bytes.Clone(l.g.b.bytesOf(win.from, win.to)),
-					before: int(l.offset(win.after) - l.g.b.ins[win.from].off),
+				r.inside = append(r.inside, plan.Hook{
+					Kind: plan.Block, Func: i, Approximate: !near,
+					At:     l.g.Body.Entry + uint64(l.g.Body.Ins[win.from].Off),
+					Code:   bytes.Clone(l.g.Body.BytesOf(win.from, win.to)),
+					Before: int(l.offset(win.after) - l.g.Body.Ins[win.from].Off),
 				})
 				for k := win.from; k < win.to; k++ {
 					l.used[k] = true
@@ -85,7 +88,7 @@ func (w *worker) blockHooks(m *maker, i int, calls []executable.InlinedCall, pcs
 			l.hooks[d] = h
 		}
 		if h < 0 {
-			miss(v, whyNoWindow)
+			miss(v, whyNoSlot)
 			continue
 		}
 		hook := &r.inside[h]
@@ -96,22 +99,22 @@ func (w *worker) blockHooks(m *maker, i int, calls []executable.InlinedCall, pcs
 
 // offset is where an instruction begins, or the last one ends.
 func (l *inliner) offset(i int) uint32 {
-	if b := l.g.b; i < len(b.ins) {
-		return b.ins[i].off
+	if b := l.g.Body; i < len(b.Ins) {
+		return b.Ins[i].Off
 	}
-	return l.g.b.tail
+	return l.g.Body.Tail
 }
 
 // begin prepares for the calls of a function.
-func (l *inliner) begin(b *body, entry *Hook, calls []executable.InlinedCall, noReturn func(uint64) bool) {
-	first := b.index(int64(entry.At - b.entry))
+func (l *inliner) begin(b *function, entry *plan.Hook, calls []executable.InlinedCall, noReturn func(uint64) bool) {
+	first := b.Index(int64(entry.At - b.Entry))
 	check := -1
-	if entry.Kind == Check {
+	if entry.Kind == plan.Check {
 		check = first
 	}
-	l.g.build(b, check, noReturn)
+	l.g.Build(&b.Body, check, noReturn)
 	l.calls = calls
-	n := len(b.ins)
+	n := len(b.Ins)
 
 	l.call = slices.Grow(l.call[:0], n)[:n]
 	for i := range l.call {
@@ -120,7 +123,7 @@ func (l *inliner) begin(b *body, entry *Hook, calls []executable.InlinedCall, no
 	// Callers come before callees: the innermost call is the last one.
 	for v := range calls {
 		for _, r := range calls[v].Ranges {
-			for k := l.at(r[0]); k < n && b.entry+uint64(b.ins[k].off) < r[1]; k++ {
+			for k := l.at(r[0]); k < n && b.Entry+uint64(b.Ins[k].Off) < r[1]; k++ {
 				l.call[k] = int32(v)
 			}
 		}
@@ -128,8 +131,8 @@ func (l *inliner) begin(b *body, entry *Hook, calls []executable.InlinedCall, no
 
 	l.used = slices.Grow(l.used[:0], n)[:n]
 	clear(l.used)
-	size := entry.At - b.entry + uint64(max(len(entry.code), jumpSize))
-	for k := first; k < n && uint64(b.ins[k].off) < size; k++ {
+	size := entry.At - b.Entry + uint64(max(len(entry.Code), plan.JumpSize))
+	for k := first; k < n && uint64(b.Ins[k].Off) < size; k++ {
 		l.used[k] = true
 	}
 
@@ -146,16 +149,16 @@ func (l *inliner) begin(b *body, entry *Hook, calls []executable.InlinedCall, no
 	for k := range l.valid {
 		l.valid[k] = ok && k >= frame
 		if frame > 0 {
-			if b.code[b.ins[k].off] == 0x5d && b.ins[k].size == 1 {
+			if b.Code[b.Ins[k].Off] == 0x5d && b.Ins[k].Size == 1 {
 				ok = false
 			}
-			if !b.ins[k].flow.falls() {
+			if !b.Ins[k].Flow.Falls() {
 				ok = true
 			}
 		}
 	}
 
-	l.early = slices.Grow(l.early[:0], len(l.g.nodes))[:len(l.g.nodes)]
+	l.early = slices.Grow(l.early[:0], len(l.g.Nodes))[:len(l.g.Nodes)]
 	clear(l.early)
 	for k := int32(0); k >= 0; k = l.next(k) {
 		l.early[k] = true
@@ -165,26 +168,26 @@ func (l *inliner) begin(b *body, entry *Hook, calls []executable.InlinedCall, no
 
 // at is the first instruction at or behind an address.
 func (l *inliner) at(pc uint64) int {
-	b := l.g.b
-	off := pc - b.entry
-	for off < uint64(len(b.at)) {
-		if k := b.at[off]; k > 0 {
+	b := l.g.Body
+	off := pc - b.Entry
+	for off < uint64(len(b.At)) {
+		if k := b.At[off]; k > 0 {
 			return int(k) - 1
 		}
 		off++
 	}
-	return len(b.ins)
+	return len(b.Ins)
 }
 
 // next is the node that runs after k, and only after it, and before which k calls
 // nothing; -1 if there is none.
 func (l *inliner) next(k int32) int32 {
 	g := &l.g
-	if g.nodes[k].calls {
+	if g.Nodes[k].Calls {
 		return -1
 	}
-	s := l.only(g.nodes[k].succ)
-	if s <= 0 || l.only(g.nodes[s].pred) != k {
+	s := l.only(g.Nodes[k].Succ)
+	if s <= 0 || l.only(g.Nodes[s].Pred) != k {
 		return -1
 	}
 	return s
@@ -192,7 +195,7 @@ func (l *inliner) next(k int32) int32 {
 
 // previous is the node before which k is next, or -1.
 func (l *inliner) previous(k int32) int32 {
-	if p := l.only(l.g.nodes[k].pred); p >= 0 && l.next(p) == k {
+	if p := l.only(l.g.Nodes[k].Pred); p >= 0 && l.next(p) == k {
 		return p
 	}
 	return -1
@@ -202,7 +205,7 @@ func (l *inliner) previous(k int32) int32 {
 func (l *inliner) only(nodes []int32) int32 {
 	found := int32(-1)
 	for _, k := range nodes {
-		if !l.g.hot(k) || k == found {
+		if !l.g.Hot(k) || k == found {
 			continue
 		}
 		if found >= 0 {
@@ -220,7 +223,7 @@ func (l *inliner) start(v int32, pc uint64) (d int32, exact bool, why string) {
 	// The nodes of the body, and the nearest one that dominates them all. What
 	// the register allocator and the assembler add bears the line of what it is
 	// added for, even in another block: it counts only where there is nothing else.
-	top := l.body(c, fits)
+	top := l.body(c, x86.Fits)
 	if top < 0 && !l.cold {
 		top = l.body(c, 0)
 	}
@@ -228,8 +231,8 @@ func (l *inliner) start(v int32, pc uint64) (d int32, exact bool, why string) {
 		return 0, false, whyPanics
 	}
 	// A no-op that marks the call is where the body begins.
-	if i := g.b.index(int64(pc - g.b.entry)); i >= 0 && g.b.code[g.b.ins[i].off] == 0x90 {
-		if k := g.of[i]; g.hot(k) && g.dominates(k, top) {
+	if i := g.Body.Index(int64(pc - g.Body.Entry)); i >= 0 && g.Body.Code[g.Body.Ins[i].Off] == 0x90 {
+		if k := g.NodeOf[i]; g.Hot(k) && g.Dominates(k, top) {
 			return k, true, ""
 		}
 	}
@@ -239,11 +242,11 @@ func (l *inliner) start(v int32, pc uint64) (d int32, exact bool, why string) {
 	}
 	// A loop that is all of the body's is entered from the node before it.
 	for l.ownLoop(d, v) {
-		up := g.nodes[d].idom
+		up := g.Nodes[d].Idom
 		if up < 0 {
 			return 0, false, whyNoBlock
 		}
-		if l.only(g.nodes[up].succ) != d {
+		if l.only(g.Nodes[up].Succ) != d {
 			exact = false
 		}
 		d = up
@@ -253,17 +256,17 @@ func (l *inliner) start(v int32, pc uint64) (d int32, exact bool, why string) {
 
 // body finds the region of a call, the nodes with instructions of it that have
 // none of the given properties, and the nearest node that dominates them.
-func (l *inliner) body(c *executable.InlinedCall, without props) (top int32) {
+func (l *inliner) body(c *executable.InlinedCall, without x86.Props) (top int32) {
 	g := &l.g
 	l.region, l.weight, l.cold = l.region[:0], l.weight[:0], false
 	top = -1
 	for _, r := range c.Ranges {
-		for i := l.at(r[0]); i < len(g.b.ins) && g.b.entry+uint64(g.b.ins[i].off) < r[1]; i++ {
-			k := g.of[i]
-			if g.b.ins[i].is(without) {
+		for i := l.at(r[0]); i < len(g.Body.Ins) && g.Body.Entry+uint64(g.Body.Ins[i].Off) < r[1]; i++ {
+			k := g.NodeOf[i]
+			if g.Body.Ins[i].Is(without) {
 				continue
 			}
-			if !g.hot(k) {
+			if !g.Hot(k) {
 				l.cold = true
 				continue
 			}
@@ -275,7 +278,7 @@ func (l *inliner) body(c *executable.InlinedCall, without props) (top int32) {
 			if top < 0 {
 				top = k
 			} else {
-				top = g.commonDominator(top, k)
+				top = g.CommonDominator(top, k)
 			}
 		}
 	}
@@ -284,12 +287,12 @@ func (l *inliner) body(c *executable.InlinedCall, without props) (top int32) {
 
 // leadsInto tells if all ways from a node lead directly into the region.
 func (l *inliner) leadsInto(k int32) bool {
-	n := &l.g.nodes[k]
-	if n.calls {
+	n := &l.g.Nodes[k]
+	if n.Calls {
 		return false
 	}
-	for _, s := range n.succ {
-		if l.g.hot(s) && !slices.Contains(l.region, s) {
+	for _, s := range n.Succ {
+		if l.g.Hot(s) && !slices.Contains(l.region, s) {
 			return false
 		}
 	}
@@ -304,11 +307,11 @@ func (l *inliner) heaviest() int32 {
 	for _, k := range l.region {
 		sum := 0
 		for i, o := range l.region {
-			if g.dominates(k, o) {
+			if g.Dominates(k, o) {
 				sum += l.weight[i]
 			}
 		}
-		if sum > most || sum == most && g.nodes[k].order < g.nodes[best].order {
+		if sum > most || sum == most && g.Nodes[k].Order < g.Nodes[best].Order {
 			best, most = k, sum
 		}
 	}
@@ -318,15 +321,15 @@ func (l *inliner) heaviest() int32 {
 // ownLoop tells if a loop begins with d that does nothing but what call v does.
 func (l *inliner) ownLoop(d, v int32) bool {
 	g := &l.g
-	if g.nodes[d].loop != d {
+	if g.Nodes[d].Loop != d {
 		return false
 	}
-	for _, k := range g.order[g.nodes[d].order:] {
+	for _, k := range g.Order[g.Nodes[d].Order:] {
 		if !l.inLoop(k, d) {
 			continue
 		}
-		for i := g.nodes[k].from; i < g.nodes[k].to; i++ {
-			if !g.b.ins[i].is(fits) && !l.within(i, v) {
+		for i := g.Nodes[k].From; i < g.Nodes[k].To; i++ {
+			if !g.Body.Ins[i].Is(x86.Fits) && !l.within(i, v) {
 				return false
 			}
 		}
@@ -346,103 +349,103 @@ func (l *inliner) within(i int, v int32) bool {
 
 // inLoop tells if a node is in the loop of a header, or in one inside of it.
 func (l *inliner) inLoop(k, header int32) bool {
-	for h := l.g.nodes[k].loop; h >= 0; {
+	for h := l.g.Nodes[k].Loop; h >= 0; {
 		if h == header {
 			return true
 		}
-		up := l.g.nodes[h].idom // outside of the loop of h
-		if up < 0 || l.g.nodes[up].order < l.g.nodes[header].order {
+		up := l.g.Nodes[h].Idom // outside of the loop of h
+		if up < 0 || l.g.Nodes[up].Order < l.g.Nodes[header].Order {
 			return false
 		}
-		h = l.g.nodes[up].loop
+		h = l.g.Nodes[up].Loop
 	}
 	return false
 }
 
-// blockWindow finds a window in which the recorder is called as often as node d
-// runs. Near is set if nothing is called between the window and the node.
-func (l *inliner) blockWindow(d int32) (w window, near bool) {
-	if w, ok := l.windowIn(d); ok {
+// blockSlot finds a slot in which the recorder is called as often as node d
+// runs. Near is set if nothing is called between the slot and the node.
+func (l *inliner) blockSlot(d int32) (w slot, near bool) {
+	if w, ok := l.slotIn(d); ok {
 		return w, true
 	}
 	for k := l.next(d); k >= 0 && k != d; k = l.next(k) {
-		if w, ok := l.windowIn(k); ok {
+		if w, ok := l.slotIn(k); ok {
 			return w, true
 		}
 	}
 	for k := l.previous(d); k >= 0 && k != d; k = l.previous(k) {
-		if w, ok := l.windowIn(k); ok {
+		if w, ok := l.slotIn(k); ok {
 			return w, true
 		}
 	}
 	// Others that run equally often, the nearest one behind it first: there the
 	// body has begun.
-	from := int(l.g.nodes[d].order)
+	from := int(l.g.Nodes[d].Order)
 	const far = 16
-	for i := from + 1; i < len(l.g.order) && i <= from+far; i++ {
-		if k := l.g.order[i]; l.g.equal(d, k) {
-			if w, ok := l.windowIn(k); ok {
+	for i := from + 1; i < len(l.g.Order) && i <= from+far; i++ {
+		if k := l.g.Order[i]; l.g.EquallyOften(d, k) {
+			if w, ok := l.slotIn(k); ok {
 				return w, false
 			}
 		}
 	}
 	for i := from - 1; i > 0 && i >= from-far; i-- {
-		if k := l.g.order[i]; !l.early[k] && l.g.equal(k, d) {
-			if w, ok := l.windowIn(k); ok {
+		if k := l.g.Order[i]; !l.early[k] && l.g.EquallyOften(k, d) {
+			if w, ok := l.slotIn(k); ok {
 				return w, false
 			}
 		}
 	}
-	return window{}, false
+	return slot{}, false
 }
 
-// windowIn finds a window with a place for the recorder in node d. It may begin
+// slotIn finds a slot with a place for the recorder in node d. It may begin
 // before the node and end behind it, where control falls from one to the other.
-func (l *inliner) windowIn(d int32) (window, bool) {
-	g, b := &l.g, l.g.b
-	n := &g.nodes[d]
-	for after := n.from; after < n.to; after++ {
-		if !l.valid[after] || g.liveAt(d, after) != 0 {
+func (l *inliner) slotIn(d int32) (slot, bool) {
+	g, b := &l.g, l.g.Body
+	n := &g.Nodes[d]
+	for after := n.From; after < n.To; after++ {
+		if !l.valid[after] || g.LiveAt(d, after) != 0 {
 			continue
 		}
-		// The window may begin with the recorder's place, or before it unless
+		// The slot may begin with the recorder's place, or before it unless
 		// control comes there from elsewhere.
 		size := uint32(0)
 		for from := after; ; from-- {
-			if w, ok := l.windowFrom(from, after); ok {
+			if w, ok := l.slotFrom(from, after); ok {
 				return w, true
 			}
-			if from == 0 || b.enter[from] || size >= jumpSize || !l.moves(from-1) {
+			if from == 0 || b.Entered[from] || size >= plan.JumpSize || !l.moves(from-1) {
 				break
 			}
-			size += uint32(b.ins[from-1].size)
+			size += uint32(b.Ins[from-1].Size)
 		}
 	}
-	return window{}, false
+	return slot{}, false
 }
 
 // moves tells if an instruction may be displaced by a block's hook.
 func (l *inliner) moves(i int) bool {
-	in := &l.g.b.ins[i]
-	return !l.used[i] && in.is(movable) && !in.is(mayFault)
+	in := &l.g.Body.Ins[i]
+	return !l.used[i] && in.Is(x86.Movable) && !in.Is(x86.MayFault)
 }
 
-// windowFrom makes a window of whole instructions that begins with from.
-func (l *inliner) windowFrom(from, after int) (window, bool) {
-	b := l.g.b
+// slotFrom makes a slot of whole instructions that begins with from.
+func (l *inliner) slotFrom(from, after int) (slot, bool) {
+	b := l.g.Body
 	size := uint32(0)
 	to := from
-	for ; to < after || size < jumpSize; to++ {
-		if to == len(b.ins) || to > from && b.enter[to] || !l.moves(to) {
-			return window{}, false
+	for ; to < after || size < plan.JumpSize; to++ {
+		if to == len(b.Ins) || to > from && b.Entered[to] || !l.moves(to) {
+			return slot{}, false
 		}
-		if to > from && !b.ins[to-1].flow.falls() {
-			return window{}, false
+		if to > from && !b.Ins[to-1].Flow.Falls() {
+			return slot{}, false
 		}
-		size += uint32(b.ins[to].size)
+		size += uint32(b.Ins[to].Size)
 	}
-	if to > from && to == after && b.enter[after] {
-		return window{}, false
+	if to > from && to == after && b.Entered[after] {
+		return slot{}, false
 	}
-	return window{from: from, to: to, after: after}, true
+	return slot{from: from, to: to, after: after}, true
 }

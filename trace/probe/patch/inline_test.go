@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch/patchtest"
+	"tracerag/trace/probe/patch/plan"
 )
 
 // TestBlockHooks: the lines of an inlined body are marked with "@" and the number
@@ -148,12 +150,12 @@ func TestBlockHooks(t *testing.T) {
 		`, []string{"frame", "go+08"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			code := padded(assemble(t, test.code))
+			code := padded(patchtest.Assemble(t, test.code))
 			calls := marked(t, test.code)
 			b, r := planned(code, calls, make([]uint64, len(calls)), nil)
 			got := []string{r.entry.Kind.String() + begins(r.entry)}
 			for _, h := range r.inside {
-				if h.Kind == Go {
+				if h.Kind == plan.Go {
 					got = append(got, fmt.Sprintf("go+%02x", h.At-testEntry))
 				} else {
 					got = append(got, displaced(h)+begins(h))
@@ -172,7 +174,7 @@ func TestBlockHooks(t *testing.T) {
 	}
 }
 
-func begins(h Hook) string {
+func begins(h plan.Hook) string {
 	if len(h.Begins) == 0 {
 		return ""
 	}
@@ -186,7 +188,7 @@ func marked(t *testing.T, text string) []executable.InlinedCall {
 	var calls []executable.InlinedCall
 	pc := uint64(testEntry)
 	for line := range strings.Lines(text) {
-		next := pc + uint64(len(assemble(t, line)))
+		next := pc + uint64(len(patchtest.Assemble(t, line)))
 		for i := range 4 {
 			if !strings.Contains(line, fmt.Sprintf("@%d", i)) {
 				continue

@@ -10,12 +10,20 @@ import (
 	"sync/atomic"
 
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch/flow"
+	"tracerag/trace/probe/patch/plan"
 )
+
+// Options say what to hook.
+type Options struct {
+	Inlined bool // inlined calls, too
+	Lines   bool // which lines of long functions ran, too
+}
 
 // Make plans the hooks for the functions of the packages that record chooses,
 // which it asks one at a time. The result depends on its arguments only; code is
 // what f.Code returns.
-func Make(f *executable.File, code *executable.Code, record func(pkg string) bool, o Options) (*Plan, error) {
+func Make(f *executable.File, code *executable.Code, record func(pkg string) bool, o Options) (*plan.Plan, error) {
 	if f.GOARCH != "amd64" {
 		return nil, fmt.Errorf("%s: is a program for %s: only those for amd64 can be changed in memory", f.Path, f.GOARCH)
 	}
@@ -85,9 +93,12 @@ func neverReturns(name string) bool {
 
 // A worker is what one of several goroutines works with.
 type worker struct {
-	body    body
+	fn      function
 	inliner inliner
 }
+
+// A function is one whose code was taken apart, with what the planner asks of it.
+type function struct{ flow.Body }
 
 // parallel calls do for each i below n, from as many goroutines as may run.
 func (m *maker) parallel(n int, do func(w *worker, i int)) {
@@ -115,14 +126,14 @@ func (m *maker) parallel(n int, do func(w *worker, i int)) {
 
 // A result is what is planned for one function.
 type result struct {
-	entry  Hook   // Kind is 0 if there is none
-	why    string // there is none
-	inside []Hook // Go and Block, by address
-	missed []Missed
+	entry  plan.Hook   // Kind is 0 if there is none
+	why    string      // there is none
+	inside []plan.Hook // Go and Block, by address
+	missed []plan.Missed
 	calls  []callAt // direct calls, where a frame pointer is the function's own
 }
 
-func (m *maker) plan() *Plan {
+func (m *maker) plan() *plan.Plan {
 	var fns []int
 	for i := range m.f.Funcs {
 		if fn := &m.f.Funcs[i]; fn.Entry < fn.End && m.recorded(fn.Package) {
@@ -144,8 +155,8 @@ func (m *maker) plan() *Plan {
 	var want []*wanted
 	byFunc := map[int]*wanted{}
 	n := 0
-	change := func(h *Hook) {
-		changed = append(changed, span{h.At, h.At + uint64(max(len(h.code), jumpSize))})
+	change := func(h *plan.Hook) {
+		changed = append(changed, span{h.At, h.At + uint64(max(len(h.Code), plan.JumpSize))})
 	}
 	for i := range results {
 		r := &results[i]
@@ -169,12 +180,12 @@ func (m *maker) plan() *Plan {
 	changed.sort()
 	m.callSites(want, changed.overlaps)
 
-	p := &Plan{Hooks: make([]Hook, 0, n), Waypoints: waypoints}
+	p := &plan.Plan{Hooks: make([]plan.Hook, 0, n), Waypoints: waypoints}
 	for i := range results {
 		r := &results[i]
 		if w := byFunc[fns[i]]; w != nil {
 			if len(w.sites) > 0 {
-				r.entry = Hook{Kind: CallSites, Func: w.fn, Sites: w.sites, Partial: w.partial, code: w.code, callee: w.entry}
+				r.entry = plan.Hook{Kind: plan.CallSites, Func: w.fn, Sites: w.sites, Partial: w.partial, Code: w.code, Callee: w.entry}
 			} else if r.why == whyAssembly {
 				r.why = "assembly that is not called directly"
 			}
@@ -182,7 +193,7 @@ func (m *maker) plan() *Plan {
 		if r.entry.Kind != 0 {
 			p.Hooks = append(p.Hooks, r.entry)
 		} else {
-			p.Unhooked = append(p.Unhooked, Unhooked{fns[i], r.why})
+			p.Unhooked = append(p.Unhooked, plan.Unhooked{Func: fns[i], Why: r.why})
 		}
 		p.Hooks = append(p.Hooks, r.inside...)
 		p.Missed = append(p.Missed, r.missed...)
@@ -197,13 +208,13 @@ func (m *maker) plan() *Plan {
 // function plans the hooks in one function.
 func (m *maker) function(w *worker, i int) (r result) {
 	fn := &m.f.Funcs[i]
-	if r.why = m.takeApart(&w.body, fn); r.why == "" {
+	if r.why = m.takeApart(&w.fn, fn); r.why == "" {
 		if m.newproc != 0 {
-			r.inside = w.body.goHooks(i, m.newproc)
+			r.inside = w.fn.goHooks(i, m.newproc)
 		}
-		r.entry, r.why = w.body.entryHook(m.morestack)
+		r.entry, r.why = w.fn.entryHook(m.morestack)
 		r.entry.Func = i
-		r.calls = w.body.directCalls(&r.entry, m.entries)
+		r.calls = w.fn.directCalls(&r.entry, m.entries)
 	}
 	if m.o.Inlined && refuse(fn) == "" {
 		calls := m.f.Inlined(fn)
@@ -212,19 +223,19 @@ func (m *maker) function(w *worker, i int) (r result) {
 			w.blockHooks(m, i, calls, m.f.CallPCs(fn), &r)
 		}
 	}
-	slices.SortStableFunc(r.inside, func(a, b Hook) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(r.inside, func(a, b plan.Hook) int { return cmp.Compare(a.At, b.At) })
 	return r
 }
 
 // takeApart disassembles a function, or returns why nothing in it may be changed.
-func (m *maker) takeApart(b *body, fn *executable.Func) (why string) {
+func (m *maker) takeApart(b *function, fn *executable.Func) (why string) {
 	if why := refuse(fn); why != "" {
 		return why
 	}
 	if fn.Asm {
 		return whyAssembly
 	}
-	if why := b.disassemble(fn.Entry, m.code.Bytes(fn.Entry, fn.End-fn.Entry), m.word); why != "" {
+	if why := b.Disassemble(fn.Entry, m.code.Bytes(fn.Entry, fn.End-fn.Entry), m.word); why != "" {
 		return why
 	}
 	return b.unsafe()

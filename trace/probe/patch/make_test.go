@@ -2,18 +2,21 @@ package patch
 
 import (
 	"testing"
+
+	"tracerag/trace/probe/patch/patchtest"
+	"tracerag/trace/probe/patch/plan"
 )
 
 // TestShare: nearly all functions that the compiler made can be hooked.
 func TestShare(t *testing.T) {
-	f, c := open(t, "tablecat")
+	f, c := patchtest.Open(t, "tablecat")
 	p, err := Make(f, c, func(pkg string) bool { return delicate(pkg) == "" }, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	hooked, not := 0, 0
 	for _, h := range p.Hooks {
-		if h.Kind.Entry() && h.Kind != CallSites {
+		if h.Kind.Entry() && h.Kind != plan.CallSites {
 			hooked++
 		}
 	}

@@ -9,48 +9,24 @@ import (
 	"sync/atomic"
 
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch/lines"
+	"tracerag/trace/probe/patch/plan"
+	"tracerag/trace/probe/patch/x86"
 )
 
 // What ran inside a long function is told by marks: bytes in memory, one for a
 // basic block, that are 0 until the block runs. A mark's stub calls nobody and
 // changes no register. It looks whether the byte is set already, so that processors do
 // not take its cache line from each other. When it has set the byte nobody needs the
-// mark any more, and most marks then give the block its own code back: see markstub.go.
+// mark any more, and most marks then give the block its own code back: see package stubs.
 //
 // Not every block needs one: see marker.choose, and [Watch.Lines] for how the other
 // blocks' fate follows.
 
-// LongFunction is the number of source lines from which on a function's blocks
+// longFunction is the number of source lines from which on a function's blocks
 // have marks. In four programs 88 functions were of 2,000 tokens or more, one of
 // them with fewer lines than this.
-const LongFunction = 150
-
-// Mark is one place in the code where a byte is set.
-type Mark struct {
-	Func  int    // index in executable.File.Funcs of the function that has the code
-	Block uint64 // link-time address of the block that has run when the byte is set
-	// Behind is set if something in the block runs before the mark that may fault:
-	// the block has run in vain then.
-	Behind bool
-	// Once is set if the mark may give the code back when the block has run: one
-	// aligned store does, and the stack is known to have room for what that takes.
-	Once bool
-
-	At     uint64 // link-time address of the changed code
-	form   markForm
-	flags  bool   // the flags matter at the mark
-	code   []byte // the displaced instructions, or the branch that is led through the stub
-	before int    // bytes of the displaced instructions that run before the mark
-}
-
-// markForm is how a mark is put into the code.
-type markForm uint8
-
-const (
-	markWindow markForm = iota // displaced instructions, as with a hook
-	markCall                   // a direct call, which is led through the stub
-	markTaken                  // a conditional branch of six bytes, whose target is the stub
-)
+const longFunction = 150
 
 // findLong finds the functions, among those with these indices, that have so many
 // lines that it is worth while to know which of them ran.
@@ -80,11 +56,11 @@ func (m *maker) findLong(fns []int) {
 
 func (m *maker) long(fn *executable.Func) bool {
 	// Of the functions in five programs none was that long with less code.
-	if fn.End-fn.Entry < 2*LongFunction || fn.StartLine == 0 || fn.Asm || fn.Wrapper {
+	if fn.End-fn.Entry < 2*longFunction || fn.StartLine == 0 || fn.Asm || fn.Wrapper {
 		return false
 	}
 	for s := range m.f.Lines(fn) {
-		if s.Line >= fn.StartLine+LongFunction-1 {
+		if s.Line >= fn.StartLine+longFunction-1 {
 			return true
 		}
 	}
@@ -107,17 +83,17 @@ func (m *maker) notLong(calls []executable.InlinedCall) {
 // marks plans the marks of the long functions, where hooks are the program's. The
 // first mark is that of runtime.sigpanic, which is called when an instruction
 // faults.
-func (m *maker) marks(hooks []Hook) []Mark {
-	entry := map[int]*Hook{}
+func (m *maker) marks(hooks []plan.Hook) []plan.BlockMark {
+	entry := map[int]*plan.Hook{}
 	var fns []int
 	var changed spans
 	for i := range hooks {
 		h := &hooks[i]
 		for _, s := range h.Sites {
-			changed = append(changed, span{s, s + jumpSize})
+			changed = append(changed, span{s, s + plan.JumpSize})
 		}
-		if h.Kind != CallSites {
-			changed = append(changed, span{h.At, h.At + uint64(max(len(h.code), jumpSize))})
+		if h.Kind != plan.CallSites {
+			changed = append(changed, span{h.At, h.At + uint64(max(len(h.Code), plan.JumpSize))})
 		}
 		if inlined := m.longs[m.f.Funcs[h.Func].Name]; h.Kind.Entry() && inlined != nil && !inlined.Load() {
 			entry[h.Func] = h
@@ -132,35 +108,35 @@ func (m *maker) marks(hooks []Hook) []Mark {
 	if !ok {
 		return nil
 	}
-	results := make([][]Mark, len(fns))
+	results := make([][]plan.BlockMark, len(fns))
 	m.parallel(len(fns), func(w *worker, i int) { results[i] = m.markFunction(w, fns[i], entry[fns[i]], changed) })
-	return append([]Mark{fault}, slices.Concat(results...)...)
+	return append([]plan.BlockMark{fault}, slices.Concat(results...)...)
 }
 
 // faultMark is the mark at the entry of runtime.sigpanic.
-func (m *maker) faultMark() (Mark, bool) {
+func (m *maker) faultMark() (plan.BlockMark, bool) {
 	i := slices.IndexFunc(m.f.Funcs, func(fn executable.Func) bool { return fn.Name == "runtime.sigpanic" })
 	if i < 0 {
-		return Mark{}, false
+		return plan.BlockMark{}, false
 	}
 	fn := &m.f.Funcs[i]
-	var b body
-	if b.disassemble(fn.Entry, m.code.Bytes(fn.Entry, fn.End-fn.Entry), m.word) != "" {
-		return Mark{}, false
+	var b function
+	if b.Disassemble(fn.Entry, m.code.Bytes(fn.Entry, fn.End-fn.Entry), m.word) != "" {
+		return plan.BlockMark{}, false
 	}
 	h, why := b.entryHook(m.morestack)
-	if why != "" || h.ahead > 0 {
-		return Mark{}, false
+	if why != "" || h.Ahead > 0 {
+		return plan.BlockMark{}, false
 	}
-	return Mark{Func: i, Block: h.At + uint64(h.before), At: h.At, flags: true, code: h.code, before: h.before}, true
+	return plan.BlockMark{Func: i, Block: h.At + uint64(h.Before), At: h.At, Flags: true, Code: h.Code, Before: h.Before}, true
 }
 
-func (m *maker) markFunction(w *worker, i int, entry *Hook, changed spans) []Mark {
-	if m.takeApart(&w.body, &m.f.Funcs[i]) != "" || w.body.lost {
+func (m *maker) markFunction(w *worker, i int, entry *plan.Hook, changed spans) []plan.BlockMark {
+	if m.takeApart(&w.fn, &m.f.Funcs[i]) != "" || w.fn.Lost {
 		return nil
 	}
-	k := marker{fn: i, l: &w.inliner, at: w.body.lines(slices.Collect(m.f.Lines(&m.f.Funcs[i]))), name: m.nameAt}
-	return k.marks(&w.body, entry, changed, m.noReturn)
+	k := marker{fn: i, l: &w.inliner, at: lines.LineOf(&w.fn.Body, slices.Collect(m.f.Lines(&m.f.Funcs[i]))), name: m.nameAt}
+	return k.marks(&w.fn, entry, changed, m.noReturn)
 }
 
 // nameAt is the name of the function that begins at an address, "" if none does.
@@ -177,38 +153,38 @@ type marker struct {
 	at   []int                     // line, by instruction
 	name func(entry uint64) string // of a function, "" if there is none
 	l    *inliner                  // its graph, and which instructions are displaced
-	out  []Mark
+	out  []plan.BlockMark
 
 	checked bool // the stack is checked at its entry
 }
 
-func (k *marker) marks(b *body, entry *Hook, changed spans, noReturn func(uint64) bool) []Mark {
+func (k *marker) marks(b *function, entry *plan.Hook, changed spans, noReturn func(uint64) bool) []plan.BlockMark {
 	l := k.l
-	k.checked = entry.Kind == Check
-	l.g.buildWhole(b, checkOf(b, entry), noReturn)
-	l.used = append(l.used[:0], make([]bool, len(b.ins))...)
-	changed = changed.from(b.entry)
-	for i := range b.ins {
-		from := b.entry + uint64(b.ins[i].off)
+	k.checked = entry.Kind == plan.Check
+	l.g.BuildWhole(&b.Body, checkOf(b, entry), noReturn)
+	l.used = append(l.used[:0], make([]bool, len(b.Ins))...)
+	changed = changed.from(b.Entry)
+	for i := range b.Ins {
+		from := b.Entry + uint64(b.Ins[i].Off)
 		for len(changed) > 0 && changed[0].to <= from {
 			changed = changed[1:]
 		}
-		l.used[i] = len(changed) > 0 && changed[0].from < b.entry+uint64(b.ins[i].end())
+		l.used[i] = len(changed) > 0 && changed[0].from < b.Entry+uint64(b.Ins[i].End())
 	}
 	left := k.choose()
 	for _, most := range []int{once, onceOutside, certain, anywhere} {
 		left = slices.DeleteFunc(left, func(block int32) bool { return k.place(block, most) })
 	}
-	slices.SortFunc(k.out, func(a, b Mark) int { return cmp.Compare(a.At, b.At) })
+	slices.SortFunc(k.out, func(a, b plan.BlockMark) int { return cmp.Compare(a.At, b.At) })
 	return k.out
 }
 
 // checkOf is the instruction that branches for the stack check, or -1.
-func checkOf(b *body, entry *Hook) int {
-	if entry.Kind != Check {
+func checkOf(b *function, entry *plan.Hook) int {
+	if entry.Kind != plan.Check {
 		return -1
 	}
-	return b.index(int64(entry.At - b.entry))
+	return b.Index(int64(entry.At - b.Entry))
 }
 
 // choose finds the blocks that have to have marks.
@@ -228,20 +204,20 @@ func checkOf(b *body, entry *Hook) int {
 func (k *marker) choose() (marked []int32) {
 	g := &k.l.g
 	wanted := k.useful()
-	known := make([]bool, len(g.nodes))
-	for o := len(g.order) - 1; o > 0; o-- {
-		b := g.order[o]
-		n := &g.nodes[b]
-		all := len(n.succ) > 0
-		for _, s := range n.succ {
-			all = all && known[s] && g.nodes[s].idom == b
+	known := make([]bool, len(g.Nodes))
+	for o := len(g.Order) - 1; o > 0; o-- {
+		b := g.Order[o]
+		n := &g.Nodes[b]
+		all := len(n.Succ) > 0
+		for _, s := range n.Succ {
+			all = all && known[s] && g.Nodes[s].Idom == b
 		}
-		p := g.single(b)
+		p := g.OnlyPred(b)
 		switch {
-		case all && (!n.calls || p >= 0 && g.nodes[p].calls):
+		case all && (!n.Calls || p >= 0 && g.Nodes[p].Calls):
 			known[b] = true
 		case !wanted[b]:
-		case p >= 0 && !g.nodes[p].calls && len(g.nodes[p].succ) == 1:
+		case p >= 0 && !g.Nodes[p].Calls && len(g.Nodes[p].Succ) == 1:
 			known[b], wanted[p] = true, true
 		default:
 			known[b] = true
@@ -254,16 +230,16 @@ func (k *marker) choose() (marked []int32) {
 // useful tells which blocks have a line that no dominator has.
 func (k *marker) useful() []bool {
 	g := &k.l.g
-	use := make([]bool, len(g.nodes))
-	own := make([][]int, len(g.nodes)) // lines
-	below := make([][]int32, len(g.nodes))
-	for _, b := range g.order {
-		for i, w := range g.weights(b) {
-			if line := k.at[i]; w > fitting && line > 0 && !slices.Contains(own[b], line) {
+	use := make([]bool, len(g.Nodes))
+	own := make([][]int, len(g.Nodes)) // lines
+	below := make([][]int32, len(g.Nodes))
+	for _, b := range g.Order {
+		for i, w := range lines.Weights(g, b) {
+			if line := k.at[i]; w > lines.Fitting && line > 0 && !slices.Contains(own[b], line) {
 				own[b] = append(own[b], line)
 			}
 		}
-		if up := g.nodes[b].idom; up >= 0 {
+		if up := g.Nodes[b].Idom; up >= 0 {
 			below[up] = append(below[up], b)
 		}
 	}
@@ -309,7 +285,7 @@ const (
 	anywhere    = certain | costBehind
 )
 
-func (m *Mark) cost() int {
+func costOf(m *plan.BlockMark) int {
 	c := 0
 	if !m.Once {
 		c |= costStays
@@ -317,7 +293,7 @@ func (m *Mark) cost() int {
 	if m.Behind {
 		c |= costBehind
 	}
-	if m.flags {
+	if m.Flags {
 		c |= costFlags
 	}
 	return c
@@ -326,29 +302,29 @@ func (m *Mark) cost() int {
 // place puts a mark into a block, if there is a place for it at that cost.
 func (k *marker) place(b int32, most int) bool {
 	l, g := k.l, &k.l.g
-	n := &g.nodes[b]
-	var best Mark
+	n := &g.Nodes[b]
+	var best plan.BlockMark
 	cost := anywhere + 1
-	take := func(mk Mark, c int) {
-		mk.Once = k.checked && mk.oneWord()
-		if c |= mk.cost(); c <= most && c < cost {
+	take := func(mk plan.BlockMark, c int) {
+		mk.Once = k.checked && mk.OneWord()
+		if c |= costOf(&mk); c <= most && c < cost {
 			best, cost = mk, c
 		}
 	}
 	behind := false
-	for after := n.from; after < n.to && cost > 0; after++ {
-		live := g.liveAt(b, after) != 0
-		for w := range k.windows(after) {
+	for after := n.From; after < n.To && cost > 0; after++ {
+		live := g.LiveAt(b, after) != 0
+		for w := range k.slots(after) {
 			c := 0
-			if w.from < n.from || w.to > n.to {
+			if w.from < n.From || w.to > n.To {
 				c = costOutside
 			}
-			take(Mark{
-				form: markWindow, At: g.b.entry + uint64(g.b.ins[w.from].off), Behind: behind, flags: live,
-				code: g.b.bytesOf(w.from, w.to), before: int(l.offset(w.after) - g.b.ins[w.from].off),
+			take(plan.BlockMark{
+				Form: plan.MarkSlot, At: g.Body.Entry + uint64(g.Body.Ins[w.from].Off), Behind: behind, Flags: live,
+				Code: g.Body.BytesOf(w.from, w.to), Before: int(l.offset(w.after) - g.Body.Ins[w.from].Off),
 			}, c)
 		}
-		behind = behind || g.b.ins[after].is(mayFault)
+		behind = behind || g.Body.Ins[after].Is(x86.MayFault)
 	}
 	if mk, ok := k.call(b); ok {
 		take(mk, 0)
@@ -369,136 +345,85 @@ func (k *marker) place(b int32, most int) bool {
 	return true
 }
 
-// changed is which bytes of the code the mark changes, from At on: a jump, or where a
-// branch leads.
-func (m *Mark) changed() (from, to int) {
-	switch {
-	case m.form != markWindow:
-		return len(m.code) - 4, len(m.code)
-	case m.code[0] == 0xe9:
-		return 1, jumpSize
-	}
-	return 0, jumpSize
-}
-
-// oneWord tells if what the mark changes is within eight aligned bytes, wherever the
-// program is loaded: that is a matter of pages.
-func (m *Mark) oneWord() bool {
-	from, to := m.changed()
-	return (m.At+uint64(from))/8 == (m.At+uint64(to)-1)/8
-}
-
 // add adds a mark and takes the instructions that it displaces.
-func (k *marker) add(b int32, mk Mark) {
-	body := k.l.g.b
-	mk.Func, mk.Block = k.fn, body.entry+uint64(body.ins[k.l.g.nodes[b].from].off)
-	mk.code = bytes.Clone(mk.code)
+func (k *marker) add(b int32, mk plan.BlockMark) {
+	body := k.l.g.Body
+	mk.Func, mk.Block = k.fn, body.Entry+uint64(body.Ins[k.l.g.Nodes[b].From].Off)
+	mk.Code = bytes.Clone(mk.Code)
 	k.out = append(k.out, mk)
-	for i := body.index(int64(mk.At - body.entry)); i < len(body.ins) && body.entry+uint64(body.ins[i].off) < mk.At+uint64(len(mk.code)); i++ {
+	for i := body.Index(int64(mk.At - body.Entry)); i < len(body.Ins) && body.Entry+uint64(body.Ins[i].Off) < mk.At+uint64(len(mk.Code)); i++ {
 		k.l.used[i] = true
 	}
 }
 
-// farBack is how many bytes a window may have, or little more, before the instruction
-// that it is looked for. With fewer there are less windows that are in one word, with
+// farBack is how many bytes a slot may have, or little more, before the instruction
+// that it is looked for. With fewer there are less slots that are in one word, with
 // more it takes the room of others.
 const farBack = 16
 
-// windows are instructions to displace around a mark before instruction after.
-func (k *marker) windows(after int) iter.Seq[window] {
-	return func(yield func(window) bool) {
-		b := k.l.g.b
+// slots are instructions to displace around a mark before instruction after.
+func (k *marker) slots(after int) iter.Seq[slot] {
+	return func(yield func(slot) bool) {
+		b := k.l.g.Body
 		size := uint32(0)
 		for from := after; ; from-- {
-			if w, ok := k.l.windowFrom(from, after); ok && !yield(w) {
+			if w, ok := k.l.slotFrom(from, after); ok && !yield(w) {
 				return
 			}
-			if from == 0 || b.enter[from] || size >= farBack || !k.l.moves(from-1) || !b.ins[from-1].flow.falls() {
+			if from == 0 || b.Entered[from] || size >= farBack || !k.l.moves(from-1) || !b.Ins[from-1].Flow.Falls() {
 				return
 			}
-			size += uint32(b.ins[from-1].size)
+			size += uint32(b.Ins[from-1].Size)
 		}
 	}
 }
 
 // call is a mark at the direct call that ends a block.
-func (k *marker) call(b int32) (Mark, bool) {
+func (k *marker) call(b int32) (plan.BlockMark, bool) {
 	g := &k.l.g
-	n := &g.nodes[b]
-	in := &g.b.ins[n.to-1]
-	if in.flow != flowCall || in.size != jumpSize || k.l.used[n.to-1] {
-		return Mark{}, false
+	n := &g.Nodes[b]
+	in := &g.Body.Ins[n.To-1]
+	if in.Flow != x86.Call || in.Size != plan.JumpSize || k.l.used[n.To-1] {
+		return plan.BlockMark{}, false
 	}
-	mk := Mark{At: g.b.entry + uint64(in.off), form: markCall, flags: true, code: g.b.bytesOf(n.to-1, n.to)}
-	callee := k.name(g.b.entry + uint64(in.target))
+	mk := plan.BlockMark{At: g.Body.Entry + uint64(in.Off), Form: plan.MarkCall, Flags: true, Code: g.Body.BytesOf(n.To-1, n.To)}
+	callee := k.name(g.Body.Entry + uint64(in.Target))
 	if callee == "" {
-		return Mark{}, false // the middle of duffzero
+		return plan.BlockMark{}, false // the middle of duffzero
 	}
 	// Those have conventions of their own.
 	for _, p := range []string{"runtime.duff", "runtime.gcWriteBarrier", "runtime.morestack"} {
 		if strings.HasPrefix(callee, p) {
-			return Mark{}, false
+			return plan.BlockMark{}, false
 		}
 	}
-	for i := n.from; i < n.to-1; i++ {
-		mk.Behind = mk.Behind || g.b.ins[i].is(mayFault)
+	for i := n.From; i < n.To-1; i++ {
+		mk.Behind = mk.Behind || g.Body.Ins[i].Is(x86.MayFault)
 	}
-	mk.flags = strings.HasPrefix(callee, "runtime.")
+	mk.Flags = strings.HasPrefix(callee, "runtime.")
 	return mk, true
 }
 
 // edges are marks of a block at the branches that lead to it, if all of them can be led
 // through stubs. Once tells if all can be taken away.
-func (k *marker) edges(b int32) (once bool, marks []Mark) {
+func (k *marker) edges(b int32) (once bool, marks []plan.BlockMark) {
 	g := &k.l.g
-	n := &g.nodes[b]
+	n := &g.Nodes[b]
 	once = true
-	for _, p := range n.pred {
-		if !g.hot(p) {
+	for _, p := range n.Pred {
+		if !g.Hot(p) {
 			continue
 		}
-		last := g.nodes[p].to - 1
-		in := &g.b.ins[last]
-		to := g.b.index(in.target)
-		if in.flow != flowCond || in.size != jumpSize+1 || to != n.from || g.nodes[p].to == n.from || k.l.used[last] {
+		last := g.Nodes[p].To - 1
+		in := &g.Body.Ins[last]
+		to := g.Body.Index(in.Target)
+		if in.Flow != x86.CondJump || in.Size != plan.JumpSize+1 || to != n.From || g.Nodes[p].To == n.From || k.l.used[last] {
 			return false, nil
 		}
-		mk := Mark{At: g.b.entry + uint64(in.off), form: markTaken, flags: n.live != 0, code: g.b.bytesOf(last, last+1)}
-		mk.Once = k.checked && mk.oneWord()
+		mk := plan.BlockMark{At: g.Body.Entry + uint64(in.Off), Form: plan.MarkTaken, Flags: n.Live != 0, Code: g.Body.BytesOf(last, last+1)}
+		mk.Once = k.checked && mk.OneWord()
 		once = once && mk.Once
 		marks = append(marks, mk)
 	}
 	return once, marks
-}
-
-// buildWhole makes the graph of a function with the nodes that lead to a panic, but
-// without postdominators and loops.
-func (g *graph) buildWhole(b *body, check int, noReturn func(addr uint64) bool) {
-	g.b = b
-	g.cut()
-	g.connect(check, noReturn)
-	for i := range g.nodes {
-		g.nodes[i].cold = false
-	}
-	g.number()
-	g.dominators()
-	g.liveness()
-}
-
-// single is the one node that leads to another, or -1.
-func (g *graph) single(k int32) int32 {
-	found := int32(-1)
-	for _, p := range g.nodes[k].pred {
-		if !g.hot(p) || p == found {
-			continue
-		}
-		if found >= 0 {
-			return -1
-		}
-		found = p
-	}
-	if k == 0 {
-		return -1
-	}
-	return found
 }

@@ -7,17 +7,19 @@ import (
 	"testing"
 
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch/patchtest"
+	"tracerag/trace/probe/patch/plan"
 )
 
 // TestMutated changes bytes of real functions at random, and plans hooks for what
 // comes out: code that looks like the compiler's, and has branches to the wrong
 // places, and instructions that were others.
 func TestMutated(t *testing.T) {
-	f, c := open(t, "tablecat")
+	f, c := patchtest.Open(t, "tablecat")
 	m := newMaker(f, c, func(pkg string) bool { return true }, Options{Inlined: true})
 	rnd := rand.New(rand.NewPCG(1, 2))
 	hooks, marks, tried := 0, 0, 0
-	for i := 0; i < len(f.Funcs) && tried < 2500/sample; i++ {
+	for i := 0; i < len(f.Funcs) && tried < 2500/patchtest.Sample; i++ {
 		fn := &f.Funcs[i]
 		if fn.End-fn.Entry > 1000 || refuse(fn) != "" || fn.Asm || fn.Package == "" {
 			continue
@@ -48,15 +50,15 @@ func TestMutated(t *testing.T) {
 			}
 			var w worker
 			var r result
-			b := &w.body
-			if b.disassemble(fn.Entry, code, m.word) != "" || b.unsafe() != "" {
+			b := &w.fn
+			if b.Disassemble(fn.Entry, code, m.word) != "" || b.unsafe() != "" {
 				continue
 			}
 			r.inside = b.goHooks(i, m.newproc)
 			r.entry, r.why = b.entryHook(m.morestack)
 			r.calls = b.directCalls(&r.entry, map[uint64]int{fn.Entry: i})
 			w.blockHooks(m, i, calls, pcs, &r)
-			p := &Plan{}
+			p := &plan.Plan{}
 			if r.entry.Kind != 0 {
 				p.Hooks, p.Calls = append(p.Hooks, r.entry), ownCalls(&r)
 			}
@@ -65,7 +67,7 @@ func TestMutated(t *testing.T) {
 			// A change may have put the entries of a jump table between
 			// instructions: then where the table ends is not seen.
 			j := judge{entry: fn.Entry, end: fn.Entry + uint64(len(code)), plain: stretches{{fn.Entry, code}}, noReturn: m.panics, more: m.morestack}
-			if !slices.ContainsFunc(j.tables(programData{c}), func(to uint64) bool { return b.index(int64(to-fn.Entry)) < 0 }) {
+			if !slices.ContainsFunc(j.tables(programData{c}), func(to uint64) bool { return b.Index(int64(to-fn.Entry)) < 0 }) {
 				withMarks(p, b, &r.entry, m.nameAt, m.noReturn)
 			}
 			marks += len(p.Marks)
@@ -75,7 +77,7 @@ func TestMutated(t *testing.T) {
 		}
 	}
 	t.Logf("%d mutants, %d hooks, %d marks", tried, hooks, marks)
-	if hooks < 500/sample || marks < 2000/sample {
+	if hooks < 500/patchtest.Sample || marks < 2000/patchtest.Sample {
 		t.Errorf("%d hooks and %d marks are too few to tell anything", hooks, marks)
 	}
 }

@@ -7,7 +7,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"tracerag/trace/probe/patch/patchtest"
+
 	"golang.org/x/arch/x86/x86asm"
+
+	"tracerag/trace/probe/patch/plan"
 )
 
 // givesBack is a function with a block that has a mark, in one word.
@@ -29,10 +33,10 @@ const givesBack = `
 // TestSpoiledGivingBack changes what gives the code back, a bit at a time. The judge
 // has to see that, but where the instructions remain the same.
 func TestSpoiledGivingBack(t *testing.T) {
-	code := padded(assemble(t, givesBack))
+	code := padded(patchtest.Assemble(t, givesBack))
 	judged := func(tamper func([]byte)) (gone bool, err error) {
 		b, r := planned(code, nil, nil, nil)
-		p := &Plan{Hooks: []Hook{r.entry}}
+		p := &plan.Plan{Hooks: []plan.Hook{r.entry}}
 		withMarks(p, b, &r.entry, func(uint64) string { return "" }, func(uint64) bool { return false })
 		var n atomic.Int64
 		j := &judge{entry: testEntry, more: map[uint64]bool{testMore: true}, strict: true, thorough: true, tamper: tamper, gone: &n}
@@ -43,11 +47,15 @@ func TestSpoiledGivingBack(t *testing.T) {
 	if gone, err := judged(func(s []byte) { stubs = bytes.Clone(s) }); err != nil || !gone {
 		t.Fatalf("given back: %v, %v", gone, err)
 	}
-	begin := bytes.Index(stubs, giveBack)
+	// What gives the code back begins with pushfq and four pushes, and ends with popfq and ret.
+	begin := bytes.Index(stubs, []byte{0x9c, 0x50, 0x51, 0x52, 0x53})
+	end := begin + bytes.Index(stubs[begin:], []byte{0x9d, 0xc3}) + 2
 	// An index that there is not, and a comparison in another way.
 	equal := strings.NewReplacer("REX.WX ", "", "2*Reg(0)", "Reg(0)", "4*Reg(0)", "Reg(0)",
 		"CMP [RBX+0x10], RDX", "CMP RDX, [RBX+0x10]", "XOR RDX, [RBX+0x10]", "CMP RDX, [RBX+0x10]")
-	text := func(stubs []byte) string { return equal.Replace(disassembled(stubs[begin : begin+len(giveBack)])) }
+	text := func(stubs []byte) string {
+		return equal.Replace(disassembled(stubs[begin:end]))
+	}
 	seen := 0
 	for at := begin; at < len(stubs); at++ {
 		for bit := range 8 {
@@ -57,7 +65,7 @@ func TestSpoiledGivingBack(t *testing.T) {
 			switch {
 			case err != nil || !gone:
 				seen++
-			case at >= begin+len(giveBack) || text(spoilt) != text(stubs):
+			case at >= end || text(spoilt) != text(stubs):
 				t.Errorf("%#x in place of %#x at %d is not seen\n%s", spoilt[at], stubs[at], at-begin, text(spoilt))
 			}
 		}

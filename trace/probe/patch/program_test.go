@@ -10,19 +10,22 @@ import (
 	"testing"
 
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch/patchtest"
+	"tracerag/trace/probe/patch/plan"
+	"tracerag/trace/probe/patch/stubs"
 )
 
 // judgeProgram emits a plan and compares each function of the program that it
 // changes with the original.
-func judgeProgram(t testing.TB, f *executable.File, c *executable.Code, p *Plan) {
+func judgeProgram(t testing.TB, f *executable.File, c *executable.Code, p *plan.Plan) {
 	t.Helper()
 	first, last := f.Funcs[0].Entry, f.Funcs[len(f.Funcs)-1].End
 	const slide = 0x10_0000_0000 // as if loaded elsewhere
 	text := c.Bytes(first, last-first)
 	plain := stretches{{first + slide, text}}
 	base := first + slide - 0x1000_0000
-	e := Entries{Enter: base - 0x1000, Go: base - 0xf00, Block: base - 0x800, Bare: base - 0x700, Way: base - 0x600, Call: base - 0x500, Marks: base - 0x100000, Writable: true}
-	stubs, patches, err := p.Emit(base, slide, e)
+	e := stubs.Entries{Enter: base - 0x1000, Go: base - 0xf00, Block: base - 0x800, Bare: base - 0x700, Way: base - 0x600, Call: base - 0x500, Marks: base - 0x100000, Writable: true}
+	code, patches, err := stubs.Emit(p, base, slide, e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +36,7 @@ func judgeProgram(t testing.TB, f *executable.File, c *executable.Code, p *Plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	patched = append(patched, stretch{base, stubs})
+	patched = append(patched, stretch{base, code})
 
 	var data stretches
 	for _, d := range c.Data() {
@@ -56,20 +59,20 @@ func judgeProgram(t testing.TB, f *executable.File, c *executable.Code, p *Plan)
 	for i := range p.Hooks {
 		h, id := &p.Hooks[i], uint32(i+1)
 		switch h.Kind {
-		case Check, Frame, Leaf:
+		case plan.Check, plan.Frame, plan.Leaf:
 			if of(h.Func).entry != 0 {
 				t.Errorf("two entry hooks in %s", f.Funcs[h.Func].Name)
 			}
-			of(h.Func).entry, of(h.Func).bare = id, h.Kind == Leaf
-		case CallSites:
-			leads[id] = h.callee + slide
+			of(h.Func).entry, of(h.Func).bare = id, h.Kind == plan.Leaf
+		case plan.CallSites:
+			leads[id] = h.Callee + slide
 			for _, s := range h.Sites {
 				of(slices.IndexFunc(f.Funcs, func(fn executable.Func) bool { return s >= fn.Entry && s < fn.End }))
 			}
-		case Go:
-			leads[id|Inside] = h.callee + slide
+		case plan.Go:
+			leads[id|stubs.Inside] = h.Callee + slide
 			of(h.Func)
-		case Block:
+		case plan.Block:
 			of(h.Func).inside[id-of(h.Func).entry] = true
 		}
 	}
@@ -107,11 +110,11 @@ func judgeProgram(t testing.TB, f *executable.File, c *executable.Code, p *Plan)
 	funcs := slices.Sorted(maps.Keys(byFunc))
 	for n := range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for k := n * sample; k < len(funcs); k += runtime.GOMAXPROCS(0) * sample {
+			for k := n * patchtest.Sample; k < len(funcs); k += runtime.GOMAXPROCS(0) * patchtest.Sample {
 				fn, h := &f.Funcs[funcs[k]], byFunc[funcs[k]]
 				j := judge{
 					plain: plain, patched: patched, entry: fn.Entry + slide, end: fn.End + slide,
-					stubs: [2]uint64{base, base + uint64(len(stubs))}, entries: e,
+					stubs: [2]uint64{base, base + uint64(len(code))}, entries: e,
 					slide: slide, hook: h.entry, inside: h.inside, bare: h.bare, leads: leads, marks: p.Marks, gone: &gone, calls: calls, noReturn: noReturn, strict: true,
 				}
 				j.targets = j.tables(data)
@@ -127,7 +130,7 @@ func judgeProgram(t testing.TB, f *executable.File, c *executable.Code, p *Plan)
 	}
 	// A seventh is not within a word, some are in functions without a stack check,
 	// and to some the judge does not come.
-	if n := gone.Load(); sample == 1 && n < int64(len(p.Marks))*2/3 {
+	if n := gone.Load(); patchtest.Sample == 1 && n < int64(len(p.Marks))*2/3 {
 		t.Errorf("of %d marks only %d are taken away", len(p.Marks), n)
 	}
 	t.Logf("%d hooks, %d direct calls, %d marks and %d waypoints in %d functions", len(p.Hooks), len(p.Calls), len(p.Marks), len(p.Waypoints), len(byFunc))
@@ -144,7 +147,7 @@ func TestProgram(t *testing.T) {
 		{"PIE, without symbols", "tablecat", []string{"-buildmode=pie", "-ldflags=-s -w"}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f, c := open(t, test.program, test.flags...)
+			f, c := patchtest.Open(t, test.program, test.flags...)
 			p, err := Make(f, c, func(pkg string) bool { return test.std || !f.Std(pkg) }, Options{Inlined: true, Lines: true})
 			if err != nil {
 				t.Fatal(err)

@@ -8,6 +8,10 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"tracerag/trace/probe/patch/plan"
+	"tracerag/trace/probe/patch/stubs"
+	"tracerag/trace/probe/patch/x86"
 )
 
 // This file holds the judge of the planner: it compares a program as it was with
@@ -58,7 +62,7 @@ func (s stretches) at(addr uint64) []byte {
 }
 
 // with returns the image with patches applied.
-func (s stretches) with(patches []Patch) (stretches, error) {
+func (s stretches) with(patches []stubs.Patch) (stretches, error) {
 	out := make(stretches, len(s))
 	for i, p := range s {
 		out[i] = stretch{p.addr, slices.Clone(p.bytes)}
@@ -81,7 +85,7 @@ type judge struct {
 	plain, patched image
 	entry, end     uint64 // of the function
 	stubs          [2]uint64
-	entries        Entries
+	entries        stubs.Entries
 	targets        []uint64          // where jumps through tables may lead
 	slide          uint64            // to be added to addresses in the data
 	hook           uint32            // ID of the entry hook, 0: none, or one at its calls
@@ -90,7 +94,7 @@ type judge struct {
 	leads          map[uint32]uint64 // from R13D in the stubs of CallSites and Go to the function called
 	noReturn       map[uint64]bool   // functions that panic
 	more           map[uint64]bool   // runtime.morestack: nothing calls it behind the check
-	marks          []Mark
+	marks          []plan.BlockMark
 	calls          map[uint64]ledCall // by the call's address
 	first          map[uint64]error   // what came of the first-time parts that were run
 	gone           *atomic.Int64      // counts those that give the code back, if not nil
@@ -144,21 +148,21 @@ func read(m image, addr uint64) (operation, error) {
 	if len(p) == 0 {
 		return operation{}, fmt.Errorf("no code at %#x", addr)
 	}
-	if len(p) > maxInst {
-		p = p[:maxInst]
+	if len(p) > x86.MaxInst {
+		p = p[:x86.MaxInst]
 	}
 	if vector(p) {
-		in, ok := decode(p, 0)
+		in, ok := x86.Decode(p, 0)
 		if !ok {
 			return operation{}, fmt.Errorf("% x at %#x is no instruction", p, addr)
 		}
-		b := bytes.Clone(p[:in.size])
+		b := bytes.Clone(p[:in.Size])
 		text := ""
-		if in.relAt > 0 {
-			text = fmt.Sprintf(" %#x", addr+uint64(in.target))
-			clear(b[in.relAt : in.relAt+4])
+		if in.RelAt > 0 {
+			text = fmt.Sprintf(" %#x", addr+uint64(in.Target))
+			clear(b[in.RelAt : in.RelAt+4])
 		}
-		return operation{size: int(in.size), text: fmt.Sprintf("% x", b) + text}, nil
+		return operation{size: int(in.Size), text: fmt.Sprintf("% x", b) + text}, nil
 	}
 	x, err := x86asm.Decode(p, 64)
 	if err != nil {
@@ -232,11 +236,11 @@ func (j *judge) inside64(addr uint64) bool { return addr >= j.entry && addr < j.
 // to the number of a direct call.
 const (
 	block = 1 << 31
-	call  = block | Inside
+	call  = block | stubs.Inside
 )
 
 // wayNote is what the judge has for the number of a waypoint, which is its address.
-const wayNote = Inside - 1
+const wayNote = stubs.Inside - 1
 
 // recorder recognises the call of the recorder at a stub's address: its length
 // and the number that is in R13D or, of a block, pushed, or 0.
@@ -259,7 +263,7 @@ func (j *judge) recorder(addr uint64) (n int, id uint32, err error) {
 	want := j.entries.Enter
 	switch {
 	case pushed:
-		if id == 0 || id >= Inside {
+		if id == 0 || id >= stubs.Inside {
 			return 0, 0, fmt.Errorf("the stub at %#x says that it is of block %d", addr, id)
 		}
 		id |= block
@@ -273,11 +277,11 @@ func (j *judge) recorder(addr uint64) (n int, id uint32, err error) {
 		}
 		return n, wayNote, nil
 	case to == j.entries.Call:
-		if id == 0 || id >= Inside {
+		if id == 0 || id >= stubs.Inside {
 			return 0, 0, fmt.Errorf("the stub at %#x says that it is of call %d", addr, id)
 		}
 		return n, id | call, nil
-	case id&Inside != 0:
+	case id&stubs.Inside != 0:
 		want = j.entries.Go
 	}
 	if to != want {
@@ -359,8 +363,8 @@ func (j *judge) step(s state) (next []state, err error) {
 			if !j.inside[id&^block] {
 				return nil, fmt.Errorf("the hook of block %d is called here", id&^block)
 			}
-		case id&Inside != 0:
-			return nil, fmt.Errorf("hook %d is called here", id&^Inside)
+		case id&stubs.Inside != 0:
+			return nil, fmt.Errorf("hook %d is called here", id&^stubs.Inside)
 		case id == j.hook:
 			if s.counted && !s.midway || s.call != 0 {
 				return nil, fmt.Errorf("the entry's hook is called again")
@@ -441,8 +445,8 @@ func (j *judge) savesPointer(s *state) bool {
 func (j *judge) memory(s *state, op operation) error {
 	if !op.known {
 		// VEX and EVEX: their operands are not known here.
-		if in, ok := decode(j.plain.at(s.plain), 0); ok && in.is(mayFault) && j.inStubs(s.patched) && s.framed {
-			return fmt.Errorf("% x may fault in a stub", j.plain.at(s.plain)[:in.size])
+		if in, ok := x86.Decode(j.plain.at(s.plain), 0); ok && in.Is(x86.MayFault) && j.inStubs(s.patched) && s.framed {
+			return fmt.Errorf("% x may fault in a stub", j.plain.at(s.plain)[:in.Size])
 		}
 		return nil
 	}
@@ -650,7 +654,7 @@ func (j *judge) tables(data image) []uint64 {
 }
 
 // disjoint makes sure that no two patches share a byte.
-func disjoint(patches []Patch) error {
+func disjoint(patches []stubs.Patch) error {
 	if !sort.SliceIsSorted(patches, func(i, j int) bool { return patches[i].Addr < patches[j].Addr }) {
 		return fmt.Errorf("the patches are not sorted")
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"tracerag/trace/probe/patch/stubs"
 )
 
 // This part of the judge knows calls that are led through stubs.
@@ -48,7 +50,7 @@ func (j *judge) led(s state, op, got operation) error {
 		return fmt.Errorf("%q became a call of a stub that goes on with %q", op.text, to.text)
 	}
 	if callee, ok := j.leads[id]; !ok || callee != op.to {
-		return fmt.Errorf("%q is counted by hook %d", op.text, id&^Inside)
+		return fmt.Errorf("%q is counted by hook %d", op.text, id&^stubs.Inside)
 	}
 	return nil
 }

@@ -7,6 +7,9 @@ import (
 	"slices"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"tracerag/trace/probe/patch/plan"
+	"tracerag/trace/probe/patch/stubs"
 )
 
 // This part of the judge runs what a mark's stub does the first time, instruction by
@@ -16,7 +19,7 @@ import (
 // which are the program's own again, or lead a call to its stub.
 
 // firstTime judges the first-time part of a mark's stub, from first to back.
-func (j *judge) firstTime(mk *Mark, mark, first, back uint64) error {
+func (j *judge) firstTime(mk *plan.BlockMark, mark, first, back uint64) error {
 	if err, ok := j.first[first]; ok {
 		return err
 	}
@@ -31,12 +34,12 @@ func (j *judge) firstTime(mk *Mark, mark, first, back uint64) error {
 	return err
 }
 
-func (j *judge) runFirst(mk *Mark, mark, first, back uint64) (gone bool, err error) {
+func (j *judge) runFirst(mk *plan.BlockMark, mark, first, back uint64) (gone bool, err error) {
 	// The mark has these bytes, in words of which the others may be anything.
 	at := mk.At + j.slide
-	size := uint64(len(mk.code))
-	if mk.form == markWindow {
-		size = jumpSize
+	size := uint64(len(mk.Code))
+	if mk.Form == plan.MarkSlot {
+		size = plan.JumpSize
 	}
 	from, to := at&^7, (at+size+7)&^7
 	if len(j.patched.at(from)) < int(to-from) { // code that begins or ends there
@@ -44,7 +47,7 @@ func (j *judge) runFirst(mk *Mark, mark, first, back uint64) (gone bool, err err
 	}
 	plain := slices.Clone(j.plain.at(from)[:to-from])
 	patched := slices.Clone(j.patched.at(from)[:to-from])
-	if _, ok := j.calls[at]; ok && mk.form == markCall {
+	if _, ok := j.calls[at]; ok && mk.Form == plan.MarkCall {
 		// To the call's own stub, where the mark's goes on: see callStub.
 		op, err := read(j.patched, back)
 		if err == nil && op.inst.Op == x86asm.POP {
@@ -53,7 +56,7 @@ func (j *judge) runFirst(mk *Mark, mark, first, back uint64) (gone bool, err err
 		if err != nil || op.inst.Op != x86asm.JMP {
 			return false, fmt.Errorf("it goes on with %q, %v", op.text, err)
 		}
-		le.PutUint32(plain[at-from+1:], uint32(op.to-at-jumpSize))
+		le.PutUint32(plain[at-from+1:], uint32(op.to-at-plan.JumpSize))
 	}
 	inside := func(i int) bool { return from+uint64(i) >= at && from+uint64(i) < at+size }
 	ours := func(i int) bool { return inside(i) && plain[i] != patched[i] }
@@ -382,7 +385,7 @@ func (c *cpu) load(addr uint64, size int) (uint64, error) {
 
 func (c *cpu) store(addr uint64, b []byte, exchange bool) error {
 	switch {
-	case addr >= c.sp-StackNeed && addr+uint64(len(b)) <= c.sp && addr >= c.reg[4]:
+	case addr >= c.sp-stubs.StackNeed && addr+uint64(len(b)) <= c.sp && addr >= c.reg[4]:
 		for i, v := range b {
 			c.stack[addr+uint64(i)] = v
 		}

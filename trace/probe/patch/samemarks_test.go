@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+
+	"tracerag/trace/probe/patch/plan"
+	"tracerag/trace/probe/patch/x86"
 )
 
 // What the judge notes of a mark in place of a hook's number.
@@ -51,17 +54,17 @@ func (j *judge) mark(addr uint64, plain ...uint64) (n int, note uint32, err erro
 
 // straight makes sure that control comes from a mark's block to an address without
 // a branch, and what it may meet on its way.
-func (j *judge) straight(mk *Mark, plain uint64) error {
+func (j *judge) straight(mk *plan.BlockMark, plain uint64) error {
 	at := mk.Block + j.slide
 	for at < plain {
-		in, ok := decode(j.plain.at(at), 0)
-		if !ok || in.flow != flowNext {
+		in, ok := x86.Decode(j.plain.at(at), 0)
+		if !ok || in.Flow != x86.Next {
 			return fmt.Errorf("something else than the block leads to %#x", plain)
 		}
-		if in.is(mayFault) && !mk.Behind {
+		if in.Is(x86.MayFault) && !mk.Behind {
 			return fmt.Errorf("what is at %#x may fault before it", at)
 		}
-		at += uint64(in.size)
+		at += uint64(in.Size)
 	}
 	if at != plain {
 		return fmt.Errorf("%#x is set before it", plain)
@@ -70,17 +73,17 @@ func (j *judge) straight(mk *Mark, plain uint64) error {
 }
 
 // withMarks adds marks in all blocks of one function to a plan of its hooks.
-func withMarks(p *Plan, b *body, entry *Hook, name func(uint64) string, noReturn func(uint64) bool) {
-	if entry.Kind == 0 || b.lost {
+func withMarks(p *plan.Plan, b *function, entry *plan.Hook, name func(uint64) string, noReturn func(uint64) bool) {
+	if entry.Kind == 0 || b.Lost {
 		return
 	}
 	var changed spans
 	for i := range p.Hooks {
 		h := &p.Hooks[i]
-		changed = append(changed, span{h.At, h.At + uint64(max(len(h.code), jumpSize))})
+		changed = append(changed, span{h.At, h.At + uint64(max(len(h.Code), plan.JumpSize))})
 	}
 	changed.sort()
-	at := make([]int, len(b.ins)) // a line for each instruction
+	at := make([]int, len(b.Ins)) // a line for each instruction
 	for i := range at {
 		at[i] = i + 1
 	}

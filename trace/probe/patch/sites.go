@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch/plan"
+	"tracerag/trace/probe/patch/x86"
 )
 
 // A wanted is a function whose direct calls are to be led through a stub.
@@ -48,8 +50,8 @@ func (m *maker) callSites(want []*wanted, taken func(addr, n uint64) bool) {
 			return
 		}
 		// Displacements by chance are told from real ones by the instructions.
-		b := &worker.body
-		why := b.disassemble(fn.Entry, code, m.word)
+		b := &worker.fn
+		why := b.Disassemble(fn.Entry, code, m.word)
 		mu.Lock()
 		defer mu.Unlock()
 		if why != "" {
@@ -61,19 +63,19 @@ func (m *maker) callSites(want []*wanted, taken func(addr, n uint64) bool) {
 			return
 		}
 		calls := !fn.Asm && fn.Package != "" && refuse(fn) == "" && b.unsafe() == ""
-		for k := range b.ins {
-			in := &b.ins[k]
-			if in.relAt == 0 {
+		for k := range b.Ins {
+			in := &b.Ins[k]
+			if in.RelAt == 0 {
 				continue
 			}
-			w := byEntry[fn.Entry+uint64(in.target)]
-			if w == nil || in.target == 0 && in.flow != flowCall { // stack checks jump to the entry
+			w := byEntry[fn.Entry+uint64(in.Target)]
+			if w == nil || in.Target == 0 && in.Flow != x86.Call { // stack checks jump to the entry
 				continue
 			}
-			addr := fn.Entry + uint64(in.off)
+			addr := fn.Entry + uint64(in.Off)
 			switch {
-			case in.size == jumpSize && in.relAt == 1 && (in.flow == flowCall || in.flow == flowJump) && calls:
-				if !taken(addr, jumpSize) {
+			case in.Size == plan.JumpSize && in.RelAt == 1 && (in.Flow == x86.Call || in.Flow == x86.Jump) && calls:
+				if !taken(addr, plan.JumpSize) {
 					w.sites = append(w.sites, addr)
 				}
 				// Else it is displaced into a stub, where it is redirected.
@@ -131,12 +133,12 @@ func (f *addressFilter) has(a uint64) bool { return f[a>>6%uint64(len(f))]&(1<<(
 
 // goHooks returns a hook for each go statement of a function: it is compiled to a
 // call of runtime.newproc.
-func (b *body) goHooks(fn int, newproc uint64) []Hook {
-	var out []Hook
-	for _, i := range b.calls {
-		in := &b.ins[i]
-		if in.size == jumpSize && b.entry+uint64(in.target) == newproc {
-			out = append(out, Hook{Kind: Go, Func: fn, At: b.entry + uint64(in.off), code: bytes.Clone(b.bytesOf(int(i), int(i)+1)[:1]), callee: newproc})
+func (b *function) goHooks(fn int, newproc uint64) []plan.Hook {
+	var out []plan.Hook
+	for _, i := range b.Calls {
+		in := &b.Ins[i]
+		if in.Size == plan.JumpSize && b.Entry+uint64(in.Target) == newproc {
+			out = append(out, plan.Hook{Kind: plan.Go, Func: fn, At: b.Entry + uint64(in.Off), Code: bytes.Clone(b.BytesOf(int(i), int(i)+1)[:1]), Callee: newproc})
 		}
 	}
 	return out

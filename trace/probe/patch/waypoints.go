@@ -3,6 +3,8 @@ package patch
 import (
 	"cmp"
 	"slices"
+
+	"tracerag/trace/probe/patch/plan"
 )
 
 // Between a recorded call and its caller any number of frames may stand that are
@@ -20,7 +22,7 @@ import (
 // of 3,000 to 48,000 functions 20 to 100 were left.
 
 // waypoints finds hooks of kind Check or Frame, by function.
-func (m *maker) waypoints() []Hook {
+func (m *maker) waypoints() []plan.Hook {
 	var fns []int
 	for i := range m.f.Funcs {
 		if fn := &m.f.Funcs[i]; fn.Entry < fn.End && !fn.Asm && !m.recorded(fn.Package) && refuse(fn) == "" {
@@ -30,24 +32,24 @@ func (m *maker) waypoints() []Hook {
 	g := newCallGraph(m, fns)
 	g.leaveOut()
 	chosen := g.breakCycles()
-	hooks := make([]Hook, len(chosen))
+	hooks := make([]plan.Hook, len(chosen))
 	m.parallel(len(chosen), func(w *worker, i int) {
 		fn := &m.f.Funcs[chosen[i]]
-		if m.takeApart(&w.body, fn) != "" {
+		if m.takeApart(&w.fn, fn) != "" {
 			return
 		}
-		h, why := w.body.entryHook(m.morestack)
-		if why == "" && (h.Kind == Check || h.Kind == Frame) && !h.MayFault {
-			h.Func, h.callee = chosen[i], fn.Entry
+		h, why := w.fn.entryHook(m.morestack)
+		if why == "" && (h.Kind == plan.Check || h.Kind == plan.Frame) && !h.MayFault {
+			h.Func, h.Callee = chosen[i], fn.Entry
 			hooks[i] = h
 		}
 	})
-	return slices.DeleteFunc(hooks, func(h Hook) bool { return h.Kind == 0 })
+	return slices.DeleteFunc(hooks, func(h plan.Hook) bool { return h.Kind == 0 })
 }
 
 // A callGraph has the direct calls among some functions.
 type callGraph struct {
-	fns   []int     // indices in binary.File.Funcs
+	fns   []int     // indices in executable.File.Funcs
 	calls [][]int32 // by place in fns, sorted: places in fns
 	out   []bool    // by place in fns: calls something recorded, or nobody knows what
 	gone  []bool    // by place in fns: does not matter any more
@@ -71,14 +73,14 @@ func newCallGraph(m *maker, fns []int) *callGraph {
 	m.parallel(len(fns), func(_ *worker, i int) {
 		fn := &m.f.Funcs[fns[i]]
 		code := m.code.Bytes(fn.Entry, fn.End-fn.Entry)
-		for off := 0; off+jumpSize <= len(code); off++ {
+		for off := 0; off+plan.JumpSize <= len(code); off++ {
 			if code[off] == 0xff && code[off+1]&^7 == 0xd0 { // call of a register, as the compiler makes it
 				g.out[i] = true
 			}
 			if code[off] != 0xe8 {
 				continue
 			}
-			to := fn.Entry + uint64(off+jumpSize) + uint64(int64(int32(le.Uint32(code[off+1:]))))
+			to := fn.Entry + uint64(off+plan.JumpSize) + uint64(int64(int32(le.Uint32(code[off+1:]))))
 			if !filter.has(to) {
 				continue
 			}

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tracerag/trace/probe/patch/patchtest"
 )
 
 // TestWaypoints has those of a program that renders templates with the standard
 // library: recursion there goes by one of them at least.
 func TestWaypoints(t *testing.T) {
-	f, c := open(t, "tablecat")
+	f, c := patchtest.Open(t, "tablecat")
 	p, err := Make(f, c, func(pkg string) bool { return !f.Std(pkg) }, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -22,8 +24,8 @@ func TestWaypoints(t *testing.T) {
 		if !f.Std(fn.Package) || refuse(fn) != "" {
 			t.Errorf("%s is a waypoint", fn.Name)
 		}
-		if h.callee != fn.Entry || h.At < fn.Entry || h.At >= fn.End {
-			t.Errorf("%s at %#x: the hook is at %#x and says %#x", fn.Name, fn.Entry, h.At, h.callee)
+		if h.Callee != fn.Entry || h.At < fn.Entry || h.At >= fn.End {
+			t.Errorf("%s at %#x: the hook is at %#x and says %#x", fn.Name, fn.Entry, h.At, h.Callee)
 		}
 		names = append(names, fn.Name)
 	}

@@ -250,7 +250,7 @@ func (tg *target) wayFrom(t testing.TB, th *thread, g *goroutine, fn int) {
 	tg.callKeeps(t, tg.way, th, g, uint32(wayAt(fn)))
 }
 
-// stackNeed is what the recorder's stub is promised, see package patch.
+// stackNeed is what the recorder's stub is promised, see package stubs.
 const stackNeed = 256
 
 // callKeeps calls an entry for functions and requires that all registers are kept but

@@ -1,10 +1,13 @@
-package patch
+package stubs
 
 import (
 	"cmp"
 	"fmt"
 	"math"
 	"slices"
+
+	"tracerag/trace/probe/patch/plan"
+	"tracerag/trace/probe/patch/x86"
 )
 
 // Entries are the run-time addresses of the recorder's entry points.
@@ -38,44 +41,18 @@ type Patch struct {
 // Inside is the bit in R13D that tells Go hooks, which are not entries.
 const Inside = 1 << 30
 
-// Inner returns for each hook how many hooks and direct calls inside the function that
-// it enters follow it. A Block has in R13D its place among these, from 1 on.
-func (p *Plan) Inner() []uint32 {
-	inner := make([]uint32, len(p.Hooks))
-	for i := range p.Hooks {
-		if p.Hooks[i].Kind.Entry() {
-			inner[i] = p.inside(i)
-		}
-	}
-	for i := range p.Calls {
-		inner[p.Calls[i].Host]++
-	}
-	return inner
-}
-
-// inside counts the hooks inside the function with this entry hook.
-func (p *Plan) inside(host int) (n uint32) {
-	for _, h := range p.Hooks[host+1:] {
-		if h.Func != p.Hooks[host].Func {
-			break
-		}
-		n++
-	}
-	return n
-}
-
 // Emit writes the plan's stubs, which are to lie at base, and what is to be
 // changed in the program's code, by address. Slide is how far the program was
 // loaded from its link-time addresses. It fails when something is too far away
 // for a jump: code, stubs and recorder must lie within 2 GiB.
-func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patch, err error) {
+func Emit(p *plan.Plan, base, slide uint64, e Entries) (stubs []byte, patches []Patch, err error) {
 	em := &emitter{plan: p, base: base, slide: slide, at: make([]uint64, len(p.Hooks)), led: map[uint64]uint64{}, direct: map[uint64]direct{}, hosts: make([]int32, len(p.Hooks)), hosting: make([]bool, len(p.Hooks))}
 	host := int32(-1)
 	for i := range p.Hooks {
 		if p.Hooks[i].Kind.Entry() {
 			host = int32(i)
 		}
-		if em.hosts[i] = host; p.Hooks[i].Kind != Block {
+		if em.hosts[i] = host; p.Hooks[i].Kind != plan.Block {
 			continue
 		}
 		if host < 0 || p.Hooks[host].Func != p.Hooks[i].Func {
@@ -87,9 +64,9 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 	em.out, em.patches = make([]byte, 0, 64*changes), make([]Patch, 0, changes)
 	// The stubs that others lead to come first.
 	for i := range p.Hooks {
-		if h := &p.Hooks[i]; h.Kind == CallSites {
+		if h := &p.Hooks[i]; h.Kind == plan.CallSites {
 			em.stub(i, h, e)
-			em.led[h.callee+slide] = em.at[i]
+			em.led[h.Callee+slide] = em.at[i]
 		}
 	}
 	if e.Call != 0 {
@@ -103,7 +80,7 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 	slices.SortStableFunc(marks, func(a, b int) int { return cmp.Compare(p.Marks[a].At, p.Marks[b].At) })
 	for i := range p.Hooks {
 		h := &p.Hooks[i]
-		if h.Kind == CallSites {
+		if h.Kind == plan.CallSites {
 			continue
 		}
 		for ; len(marks) > 0 && p.Marks[marks[0]].At < h.At; marks = marks[1:] {
@@ -122,12 +99,12 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 	}
 	for i := range p.Hooks {
 		switch h := &p.Hooks[i]; h.Kind {
-		case CallSites:
+		case plan.CallSites:
 			for k, s := range h.Sites {
-				em.redirect(s+slide, h.code[k], h.callee+slide, em.at[i])
+				em.redirect(s+slide, h.Code[k], h.Callee+slide, em.at[i])
 			}
-		case Go:
-			em.redirect(h.At+slide, h.code[0], h.callee+slide, em.at[i])
+		case plan.Go:
+			em.redirect(h.At+slide, h.Code[0], h.Callee+slide, em.at[i])
 		default:
 			em.jump(h, em.at[i])
 		}
@@ -141,7 +118,7 @@ func (p *Plan) Emit(base, slide uint64, e Entries) (stubs []byte, patches []Patc
 
 // An emitter writes stubs.
 type emitter struct {
-	plan        *Plan
+	plan        *plan.Plan
 	base, slide uint64
 	out         []byte
 	at          []uint64          // the stubs' addresses, by hook
@@ -173,8 +150,8 @@ func (em *emitter) distance(from, to uint64) uint32 {
 }
 
 // stub writes the stub of hook i.
-func (em *emitter) stub(i int, h *Hook, e Entries) {
-	em.align(len(h.code) + 16)
+func (em *emitter) stub(i int, h *plan.Hook, e Entries) {
+	em.align(len(h.Code) + 16)
 	em.at[i] = em.here()
 	id := uint32(i + 1)
 	if id >= Inside && em.err == nil {
@@ -184,19 +161,19 @@ func (em *emitter) stub(i int, h *Hook, e Entries) {
 		em.err = fmt.Errorf("the stubs of %d hooks are too long", id)
 	}
 	switch h.Kind {
-	case CallSites:
+	case plan.CallSites:
 		em.call(id, e.Enter)
 		em.bytes(0xe9)
-		em.rel32(h.callee + em.slide)
+		em.rel32(h.Callee + em.slide)
 		return
-	case Go:
+	case plan.Go:
 		em.call(id|Inside, e.Go)
 		em.bytes(0xe9)
-		em.rel32(h.callee + em.slide)
+		em.rel32(h.Callee + em.slide)
 		return
 	}
-	em.displace(h.At, h.code, 0, h.before)
-	if h.Kind == Block {
+	em.displace(h.At, h.Code, 0, h.Before)
+	if h.Kind == plan.Block {
 		host := em.hosts[i]
 		if n := uint32(i) - uint32(host); n <= math.MaxInt8 {
 			em.bytes(0x6a, byte(n)) // push n
@@ -205,12 +182,12 @@ func (em *emitter) stub(i int, h *Hook, e Entries) {
 			em.out = le.AppendUint32(em.out, n)
 		}
 		em.bytes(0xe8)
-		if em.plan.Hooks[host].Kind == Leaf && e.Bare != 0 {
+		if em.plan.Hooks[host].Kind == plan.Leaf && e.Bare != 0 {
 			em.rel32(e.Bare)
 		} else {
 			em.rel32(e.Block)
 		}
-	} else if h.Kind == Leaf && e.Leaf != 0 && !em.hosting[i] {
+	} else if h.Kind == plan.Leaf && e.Leaf != 0 && !em.hosting[i] {
 		em.call(id, e.Leaf)
 	} else {
 		em.call(id, e.Enter)
@@ -219,11 +196,11 @@ func (em *emitter) stub(i int, h *Hook, e Entries) {
 }
 
 // waypoint writes the stub of a waypoint and its patch.
-func (em *emitter) waypoint(h *Hook, way uint64) {
-	em.align(len(h.code) + 16)
+func (em *emitter) waypoint(h *plan.Hook, way uint64) {
+	em.align(len(h.Code) + 16)
 	stub := em.here()
-	em.displace(h.At, h.code, 0, h.before)
-	em.call(uint32(h.callee+em.slide), way)
+	em.displace(h.At, h.Code, 0, h.Before)
+	em.call(uint32(h.Callee+em.slide), way)
 	em.goOn(h)
 	em.jump(h, stub)
 }
@@ -235,7 +212,7 @@ func (em *emitter) align(size int) {
 	const line = 64
 	if len(em.out)%line+size > line {
 		for len(em.out)%line != 0 {
-			em.bytes(int3)
+			em.bytes(x86.Int3)
 		}
 	}
 }
@@ -249,17 +226,17 @@ func (em *emitter) call(r13 uint32, entry uint64) {
 }
 
 // goOn writes what a stub does after the recorder was called.
-func (em *emitter) goOn(h *Hook) {
+func (em *emitter) goOn(h *plan.Hook) {
 	falls := false
-	if h.ahead > 0 {
-		em.displace(h.At, h.code, h.ahead, len(h.code))
-		falls = em.displace(h.At, h.code, 0, h.ahead)
+	if h.Ahead > 0 {
+		em.displace(h.At, h.Code, h.Ahead, len(h.Code))
+		falls = em.displace(h.At, h.Code, 0, h.Ahead)
 	} else {
-		falls = em.displace(h.At, h.code, h.before, len(h.code))
+		falls = em.displace(h.At, h.Code, h.Before, len(h.Code))
 	}
 	if falls {
 		em.bytes(0xe9)
-		em.rel32(h.At + em.slide + uint64(len(h.code)))
+		em.rel32(h.At + em.slide + uint64(len(h.Code)))
 	}
 }
 
@@ -268,18 +245,18 @@ func (em *emitter) goOn(h *Hook) {
 func (em *emitter) displace(at uint64, code []byte, from, to int) (falls bool) {
 	falls = true
 	for from < to {
-		in, ok := decode(code, uint32(from))
-		if !ok || !in.is(movable) || int(in.end()) > to {
+		in, ok := x86.Decode(code, uint32(from))
+		if !ok || !in.Is(x86.Movable) || int(in.End()) > to {
 			em.damaged(at)
 			return false
 		}
-		raw := code[from:in.end()]
-		target := at + em.slide + uint64(in.target)
-		switch in.flow {
-		case flowCond:
-			em.bytes(0x0f, 0x80|raw[in.relAt-1]&15)
+		raw := code[from:in.End()]
+		target := at + em.slide + uint64(in.Target)
+		switch in.Flow {
+		case x86.CondJump:
+			em.bytes(0x0f, 0x80|raw[in.RelAt-1]&15)
 			em.rel32(target)
-		case flowJump:
+		case x86.Jump:
 			if stub, ok := em.led[target]; ok {
 				target = stub
 			}
@@ -289,12 +266,12 @@ func (em *emitter) displace(at uint64, code []byte, from, to int) (falls bool) {
 			start := len(em.out)
 			end := em.here() + uint64(len(raw))
 			em.bytes(raw...)
-			if in.relAt > 0 {
-				le.PutUint32(em.out[start+int(in.relAt):], em.distance(end, target))
+			if in.RelAt > 0 {
+				le.PutUint32(em.out[start+int(in.RelAt):], em.distance(end, target))
 			}
 		}
-		falls = in.flow.falls()
-		from = int(in.end())
+		falls = in.Flow.Falls()
+		from = int(in.End())
 	}
 	return falls
 }
@@ -311,12 +288,12 @@ func (em *emitter) redirect(addr uint64, op byte, callee, stub uint64) {
 }
 
 // jump has the displaced instructions give way to a jump to the stub.
-func (em *emitter) jump(h *Hook, stub uint64) {
-	old := h.code
-	for len(old) < jumpSize {
-		old = append(old[:len(old):len(old)], int3)
+func (em *emitter) jump(h *plan.Hook, stub uint64) {
+	old := h.Code
+	for len(old) < plan.JumpSize {
+		old = append(old[:len(old):len(old)], x86.Int3)
 	}
-	em.patch(h.At+em.slide, old[:jumpSize], 0xe9, stub)
+	em.patch(h.At+em.slide, old[:plan.JumpSize], 0xe9, stub)
 }
 
 func (em *emitter) patch(addr uint64, old []byte, op byte, stub uint64) {
@@ -325,13 +302,13 @@ func (em *emitter) patch(addr uint64, old []byte, op byte, stub uint64) {
 
 // branch returns a direct jump or call at an address.
 func (em *emitter) branch(at uint64, op byte, to uint64) []byte {
-	if len(em.room) < jumpSize {
+	if len(em.room) < plan.JumpSize {
 		em.room = make([]byte, 4096)
 	}
-	b := em.room[:jumpSize:jumpSize]
-	em.room = em.room[jumpSize:]
+	b := em.room[:plan.JumpSize:plan.JumpSize]
+	em.room = em.room[plan.JumpSize:]
 	b[0] = op
-	le.PutUint32(b[1:], em.distance(at+jumpSize, to))
+	le.PutUint32(b[1:], em.distance(at+plan.JumpSize, to))
 	return b
 }
 

@@ -1,4 +1,4 @@
-package patch
+package plan
 
 func (e *encoder) calls(calls []Call) {
 	e.number(uint64(len(calls)))

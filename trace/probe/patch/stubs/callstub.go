@@ -1,4 +1,8 @@
-package patch
+package stubs
+
+import (
+	"tracerag/trace/probe/patch/plan"
+)
 
 // Stubs of direct calls:
 //
@@ -23,7 +27,7 @@ const callHead = 8
 
 // direct is a stub of a direct call.
 type direct struct {
-	call *Call
+	call *plan.Call
 	stub uint64
 }
 
@@ -32,7 +36,7 @@ type direct struct {
 func (em *emitter) calls(entry uint64) {
 	marked := map[uint64]bool{}
 	for i := range em.plan.Marks {
-		if m := &em.plan.Marks[i]; m.form == markCall {
+		if m := &em.plan.Marks[i]; m.Form == plan.MarkCall {
 			marked[m.At] = true
 		}
 	}
@@ -40,19 +44,19 @@ func (em *emitter) calls(entry uint64) {
 	for i := range em.plan.Calls {
 		c := &em.plan.Calls[i]
 		if i == 0 || c.Host != em.plan.Calls[i-1].Host {
-			inside = em.plan.inside(c.Host)
+			inside = em.plan.Inside(c.Host)
 		}
 		inside++
 		h := &em.plan.Hooks[c.Callee]
-		if !ledTo(h) || int(em.hosts[c.Host]) != c.Host {
+		if !h.LedTo() || int(em.hosts[c.Host]) != c.Host {
 			em.damaged(c.At)
 			return
 		}
-		em.align(callHead + len(h.lead) + len(h.code) + 16)
+		em.align(callHead + len(h.Lead) + len(h.Code) + 16)
 		em.headCall(c)
 		stub := em.here()
-		em.bytes(h.lead...)
-		em.displace(h.At, h.code, 0, h.before)
+		em.bytes(h.Lead...)
+		em.displace(h.At, h.Code, 0, h.Before)
 		em.call(inside, entry)
 		em.goOn(h)
 		if at := c.At + em.slide; marked[c.At] {
@@ -64,10 +68,10 @@ func (em *emitter) calls(entry uint64) {
 }
 
 // headCall writes what stands before the stub of a call.
-func (em *emitter) headCall(c *Call) {
+func (em *emitter) headCall(c *plan.Call) {
 	em.out = le.AppendUint32(em.out, uint32(c.Callee+1))
 	em.rel32(em.entered(&em.plan.Hooks[c.Callee]))
 }
 
 // entered is the entry of the function that a call is led to.
-func (em *emitter) entered(h *Hook) uint64 { return h.At - uint64(len(h.lead)) + em.slide }
+func (em *emitter) entered(h *plan.Hook) uint64 { return h.At - uint64(len(h.Lead)) + em.slide }

@@ -1,4 +1,4 @@
-package patch
+package plan
 
 import (
 	"bytes"
@@ -20,13 +20,13 @@ import (
 // where numbers are varints, signed where they may be negative. A kilobyte holds
 // about 50 hooks.
 
-// encoding changes whenever plans made before must not be used any more: with
+// Encoding changes whenever plans made before must not be used any more: with
 // their form, and with what the planner does.
-const encoding = "tracerag plan 6\n"
+const Encoding = "tracerag plan 6\n"
 
 // Encode writes the plan so that Decode reads it.
 func (p *Plan) Encode() []byte {
-	e := encoder{out: append(make([]byte, 0, 64+24*len(p.Hooks)), encoding...), reasons: map[string]uint64{}}
+	e := encoder{out: append(make([]byte, 0, 64+24*len(p.Hooks)), Encoding...), reasons: map[string]uint64{}}
 	e.collect(p)
 	e.number(uint64(len(p.Hooks)))
 	for i := range p.Hooks {
@@ -51,7 +51,7 @@ func (p *Plan) Encode() []byte {
 	e.number(uint64(len(p.Waypoints)))
 	for i := range p.Waypoints {
 		e.hook(&p.Waypoints[i])
-		e.address(p.Waypoints[i].callee)
+		e.address(p.Waypoints[i].Callee)
 	}
 	sum := sha256.Sum256(e.out)
 	return append(e.out, sum[:]...)
@@ -136,33 +136,33 @@ func (e *encoder) hook(h *Hook) {
 	} else {
 		e.address(h.At)
 	}
-	e.bytes(h.code)
+	e.bytes(h.Code)
 	if h.Kind == Check {
-		e.bytes(h.lead)
+		e.bytes(h.Lead)
 	}
 	switch h.Kind {
 	case CallSites, Go:
-		e.address(h.callee)
+		e.address(h.Callee)
 	default:
-		e.number(uint64(h.before))
-		e.number(uint64(h.ahead))
+		e.number(uint64(h.Before))
+		e.number(uint64(h.Ahead))
 	}
 }
 
 // Decode reads what Encode wrote. Anything else, and what another version of this
 // package wrote, is an error: make the plan anew.
 func Decode(b []byte) (*Plan, error) {
-	if !bytes.HasPrefix(b, []byte(encoding)) {
+	if !bytes.HasPrefix(b, []byte(Encoding)) {
 		return nil, errors.New("the plan was made by another version of this program, or is not a plan")
 	}
 	n := len(b) - sha256.Size
-	if n < len(encoding) {
-		return nil, errDamaged
+	if n < len(Encoding) {
+		return nil, ErrDamaged
 	}
 	if sum := sha256.Sum256(b[:n]); !bytes.Equal(sum[:], b[n:]) {
-		return nil, errDamaged
+		return nil, ErrDamaged
 	}
-	d := planDecoder{in: b[len(encoding):n]}
+	d := planDecoder{in: b[len(Encoding):n]}
 	p, err := d.plan()
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func Decode(b []byte) (*Plan, error) {
 	return p, nil
 }
 
-var errDamaged = errors.New("the plan is damaged")
+var ErrDamaged = errors.New("the plan is damaged")
 
 // A planDecoder reads the numbers of a plan. After the first error they are 0.
 type planDecoder struct {
@@ -223,7 +223,7 @@ func (d *planDecoder) plan() (*Plan, error) {
 	for i := range p.Waypoints {
 		h := &p.Waypoints[i]
 		d.hook(h)
-		if h.callee = d.address(); h.Kind != Check && h.Kind != Frame {
+		if h.Callee = d.address(); h.Kind != Check && h.Kind != Frame {
 			d.fail()
 		}
 	}
@@ -235,7 +235,7 @@ func (d *planDecoder) plan() (*Plan, error) {
 
 func (d *planDecoder) fail() {
 	if d.err == nil {
-		d.err = fmt.Errorf("%w although its checksum is right", errDamaged)
+		d.err = fmt.Errorf("%w although its checksum is right", ErrDamaged)
 	}
 	d.in = nil
 }
@@ -313,23 +313,23 @@ func (d *planDecoder) hook(h *Hook) {
 	} else {
 		h.At = d.address()
 	}
-	h.code = d.bytes()
+	h.Code = d.bytes()
 	if h.Kind == Check {
-		if h.lead = d.bytes(); len(h.lead) == 0 {
-			h.lead = nil
+		if h.Lead = d.bytes(); len(h.Lead) == 0 {
+			h.Lead = nil
 		}
 	}
 	ok := true
 	switch h.Kind {
 	case CallSites:
-		h.callee = d.address()
-		ok = len(h.code) == len(h.Sites) && len(h.code) > 0
+		h.Callee = d.address()
+		ok = len(h.Code) == len(h.Sites) && len(h.Code) > 0
 	case Go:
-		h.callee = d.address()
-		ok = len(h.code) == 1
+		h.Callee = d.address()
+		ok = len(h.Code) == 1
 	case Check, Frame, Leaf, Block:
-		h.before, h.ahead = int(d.number()), int(d.number())
-		ok = len(h.code) > 0 && h.before <= len(h.code) && h.ahead < len(h.code) && (h.before == 0 || h.ahead == 0)
+		h.Before, h.Ahead = int(d.number()), int(d.number())
+		ok = len(h.Code) > 0 && h.Before <= len(h.Code) && h.Ahead < len(h.Code) && (h.Before == 0 || h.Ahead == 0)
 	default:
 		ok = false
 	}

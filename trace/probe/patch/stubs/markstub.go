@@ -1,6 +1,11 @@
-package patch
+package stubs
 
-import "slices"
+import (
+	"slices"
+
+	"tracerag/trace/probe/patch/plan"
+	"tracerag/trace/probe/patch/x86"
+)
 
 // Stubs of marks. With [byte] the mark's byte:
 //
@@ -27,13 +32,13 @@ import "slices"
 //
 // # Giving back
 //
-// A mark that is set is in the way only. GiveBack writes the program's own bytes over
+// A mark that is set is in the way only. giveBack writes the program's own bytes over
 // its patch, so that the block runs from then on as if there had never been a mark. It
 // replaces the eight aligned bytes at the address, of which mask are the mark's, if
 // these are still what the patch made of them: if a debugger has put a breakpoint there
 // it is left alone, and the mark remains. The other bytes may be those of another
 // mark, or change at that moment. Marks that cannot be given back so have neither the
-// call nor what follows it ([Mark.Once], [Entries.Writable]).
+// call nor what follows it ([plan.BlockMark.Once], [Entries.Writable]).
 //
 // Other threads may be running the block. One that is in the stub goes on there, and
 // leads back behind the patch. None is in the middle of the patch, since that is one
@@ -49,42 +54,42 @@ import "slices"
 // Those here may go on running the jump as long as they like.
 
 // mark writes the stub of mark i and its patch.
-func (em *emitter) mark(i int, m *Mark, e *Entries) {
+func (em *emitter) mark(i int, m *plan.BlockMark, e *Entries) {
 	direct, called := em.direct[m.At]
 	if called {
-		em.align(callHead + len(m.code) + 18)
+		em.align(callHead + len(m.Code) + 18)
 		em.headCall(direct.call)
 	} else {
-		em.align(len(m.code) + 18)
+		em.align(len(m.Code) + 18)
 	}
 	stub := em.here()
 	at := m.At + em.slide
-	end, to := at+jumpSize, uint64(0)
-	old, rel := slices.Clone(m.code), 1
-	if m.form == markWindow {
-		for len(old) < jumpSize {
-			old = append(old, int3)
+	end, to := at+plan.JumpSize, uint64(0)
+	old, rel := slices.Clone(m.Code), 1
+	if m.Form == plan.MarkSlot {
+		for len(old) < plan.JumpSize {
+			old = append(old, x86.Int3)
 		}
 	} else {
-		in, ok := decode(m.code, 0)
-		if !ok || int(in.size) != len(m.code) || in.relAt == 0 || int(in.relAt) != len(m.code)-4 {
+		in, ok := x86.Decode(m.Code, 0)
+		if !ok || int(in.Size) != len(m.Code) || in.RelAt == 0 || int(in.RelAt) != len(m.Code)-4 {
 			em.damaged(m.At)
 			return
 		}
-		end, to = at+uint64(in.size), at+uint64(in.target)
-		if led, ok := em.led[to]; ok && m.form == markCall {
+		end, to = at+uint64(in.Size), at+uint64(in.Target)
+		if led, ok := em.led[to]; ok && m.Form == plan.MarkCall {
 			to = led
 		} else if called {
 			to = direct.stub
 		}
-		rel = int(in.relAt)
+		rel = int(in.RelAt)
 	}
 	changed := slices.Clone(old)
-	if m.form == markWindow {
+	if m.Form == plan.MarkSlot {
 		changed[0] = 0xe9
 	}
 	le.PutUint32(changed[rel:], em.distance(end, stub))
-	first, last := m.changed()
+	first, last := m.Changed()
 	em.patches = append(em.patches, Patch{at + uint64(first), old[first:last], changed[first:last]})
 	u := unset{byte: e.Marks + uint64(i)}
 	if m.Once && e.Writable && !em.leads(m) {
@@ -94,8 +99,8 @@ func (em *emitter) mark(i int, m *Mark, e *Entries) {
 		}
 	}
 
-	em.displace(m.At, m.code, 0, m.before)
-	if m.flags {
+	em.displace(m.At, m.Code, 0, m.Before)
+	if m.Flags {
 		em.bytes(0x51, 0x0f, 0xb6, 0x0d) // push rcx; movzx ecx, byte [rip+x]
 		em.rel32(u.byte)
 		em.bytes(0xe3, 2, 0xeb, 5, 0xe9, 0, 0, 0, 0) // jrcxz 2; jmp back; jmp first
@@ -109,9 +114,9 @@ func (em *emitter) mark(i int, m *Mark, e *Entries) {
 	}
 	em.unset = append(em.unset, u)
 	falls := true
-	if m.form == markWindow {
-		falls = em.displace(m.At, m.code, m.before, len(m.code))
-		to = at + uint64(len(m.code))
+	if m.Form == plan.MarkSlot {
+		falls = em.displace(m.At, m.Code, m.Before, len(m.Code))
+		to = at + uint64(len(m.Code))
 	}
 	if falls {
 		em.bytes(0xe9)
@@ -121,18 +126,18 @@ func (em *emitter) mark(i int, m *Mark, e *Entries) {
 
 // leads tells if the stub of a mark leads where the program's own code does not: to
 // the stub of a hook at a function's calls.
-func (em *emitter) leads(m *Mark) bool {
-	for off := uint32(0); off < uint32(len(m.code)); {
-		in, ok := decode(m.code, off)
+func (em *emitter) leads(m *plan.BlockMark) bool {
+	for off := uint32(0); off < uint32(len(m.Code)); {
+		in, ok := x86.Decode(m.Code, off)
 		if !ok {
 			return true
 		}
-		if in.flow == flowCall || in.flow == flowJump {
-			if _, ok := em.led[m.At+em.slide+uint64(in.target)]; ok {
+		if in.Flow == x86.Call || in.Flow == x86.Jump {
+			if _, ok := em.led[m.At+em.slide+uint64(in.Target)]; ok {
 				return true
 			}
 		}
-		off = in.end()
+		off = in.End()
 	}
 	return false
 }

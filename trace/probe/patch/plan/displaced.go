@@ -1,10 +1,11 @@
-package patch
+package plan
 
 import (
 	"fmt"
 	"iter"
 
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch/x86"
 )
 
 // Displaced returns all code of the program that the plan moves, copies or replaces:
@@ -24,13 +25,13 @@ func (p *Plan) Displaced(slide uint64) iter.Seq2[uint64, []byte] {
 		for i := range p.Calls {
 			c := &p.Calls[i]
 			h := &p.Hooks[c.Callee]
-			if !yield(c.At+slide, direct5(0xe8, c.At, h.At-uint64(len(h.lead)))) {
+			if !yield(c.At+slide, direct5(0xe8, c.At, h.At-uint64(len(h.Lead)))) {
 				return
 			}
 		}
 		for i := range p.Marks {
 			m := &p.Marks[i]
-			if !yield(m.At+slide, withPadding(m.code)) {
+			if !yield(m.At+slide, withPadding(m.Code)) {
 				return
 			}
 		}
@@ -41,32 +42,32 @@ func (h *Hook) displaced(slide uint64, yield func(uint64, []byte) bool) bool {
 	switch h.Kind {
 	case CallSites:
 		for k, s := range h.Sites {
-			if !yield(s+slide, direct5(h.code[k], s, h.callee)) {
+			if !yield(s+slide, direct5(h.Code[k], s, h.Callee)) {
 				return false
 			}
 		}
 		return true
 	case Go:
-		return yield(h.At+slide, direct5(h.code[0], h.At, h.callee))
+		return yield(h.At+slide, direct5(h.Code[0], h.At, h.Callee))
 	}
 	// Stubs of direct calls have the code before the hook, too.
-	if len(h.lead) > 0 && !yield(h.At-uint64(len(h.lead))+slide, h.lead) {
+	if len(h.Lead) > 0 && !yield(h.At-uint64(len(h.Lead))+slide, h.Lead) {
 		return false
 	}
-	return yield(h.At+slide, withPadding(h.code))
+	return yield(h.At+slide, withPadding(h.Code))
 }
 
 // withPadding is the code that a jump takes the place of, with what is behind it.
 func withPadding(code []byte) []byte {
-	for len(code) < jumpSize {
-		code = append(code[:len(code):len(code)], int3)
+	for len(code) < JumpSize {
+		code = append(code[:len(code):len(code)], x86.Int3)
 	}
 	return code
 }
 
 // direct5 is a direct call or jump.
 func direct5(op byte, at, to uint64) []byte {
-	return le.AppendUint32([]byte{op}, uint32(to-at-jumpSize))
+	return le.AppendUint32([]byte{op}, uint32(to-at-JumpSize))
 }
 
 // Bounds of what the planner displaces. No instruction is longer than 15 bytes.
@@ -91,21 +92,21 @@ func (p *Plan) Fits(f *executable.File) error {
 	}
 	for i := range p.Calls {
 		call := &p.Calls[i]
-		if h := &p.Hooks[call.Callee]; c.err == nil && !ledTo(h) {
+		if h := &p.Hooks[call.Callee]; c.err == nil && !h.LedTo() {
 			c.fail("call", call.At)
 		}
 		if c.err == nil {
-			c.code("call", p.Hooks[call.Host].Func, call.At, jumpSize)
+			c.code("call", p.Hooks[call.Host].Func, call.At, JumpSize)
 		}
 	}
 	for i := range p.Marks {
 		m := &p.Marks[i]
-		c.code("mark", m.Func, m.At, len(m.code))
+		c.code("mark", m.Func, m.At, len(m.Code))
 		c.code("block", m.Func, m.Block, 1)
 	}
 	for i := range p.Waypoints {
 		c.hook(&p.Waypoints[i])
-		c.entry(p.Waypoints[i].Func, p.Waypoints[i].callee)
+		c.entry(p.Waypoints[i].Func, p.Waypoints[i].Callee)
 	}
 	return c.err
 }
@@ -117,14 +118,14 @@ type fitter struct {
 
 func (c *fitter) fail(what string, at uint64) {
 	if c.err == nil {
-		c.err = fmt.Errorf("%w: %s at %#x", errDamaged, what, at)
+		c.err = fmt.Errorf("%w: %s at %#x", ErrDamaged, what, at)
 	}
 }
 
 func (c *fitter) function(i int) *executable.Func {
 	if i < 0 || i >= len(c.f.Funcs) {
 		if c.err == nil {
-			c.err = fmt.Errorf("%w: function %d of %d", errDamaged, i, len(c.f.Funcs))
+			c.err = fmt.Errorf("%w: function %d of %d", ErrDamaged, i, len(c.f.Funcs))
 		}
 		return &executable.Func{}
 	}
@@ -149,23 +150,23 @@ func (c *fitter) entry(fn int, at uint64) {
 func (c *fitter) hook(h *Hook) {
 	switch h.Kind {
 	case CallSites:
-		c.entry(h.Func, h.callee)
+		c.entry(h.Func, h.Callee)
 		for _, s := range h.Sites {
-			if in := c.f.Func(s); in == nil || in.End-s < jumpSize {
+			if in := c.f.Func(s); in == nil || in.End-s < JumpSize {
 				c.fail("call", s)
 			}
 		}
 	case Go:
-		c.code(h.Kind.String(), h.Func, h.At, jumpSize)
-		if fn := c.f.Func(h.callee); fn == nil || fn.Entry != h.callee {
-			c.fail("function", h.callee)
+		c.code(h.Kind.String(), h.Func, h.At, JumpSize)
+		if fn := c.f.Func(h.Callee); fn == nil || fn.Entry != h.Callee {
+			c.fail("function", h.Callee)
 		}
 	default:
-		c.code(h.Kind.String(), h.Func, h.At, len(h.code))
-		if len(h.lead) > mostLead {
+		c.code(h.Kind.String(), h.Func, h.At, len(h.Code))
+		if len(h.Lead) > mostLead {
 			c.fail("code before the hook", h.At)
-		} else if h.lead != nil {
-			c.entry(h.Func, h.At-uint64(len(h.lead)))
+		} else if h.Lead != nil {
+			c.entry(h.Func, h.At-uint64(len(h.Lead)))
 		}
 	}
 }

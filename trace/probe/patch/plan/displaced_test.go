@@ -1,4 +1,4 @@
-package patch
+package plan_test
 
 import (
 	"bytes"
@@ -10,12 +10,16 @@ import (
 	"testing"
 
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch"
+	"tracerag/trace/probe/patch/patchtest"
+	"tracerag/trace/probe/patch/plan"
+	"tracerag/trace/probe/patch/stubs"
 )
 
 // What a plan displaces is the program's code, and all of it: whatever a patch
 // replaces is among it.
 func TestDisplaced(t *testing.T) {
-	f, c := open(t, "tablecat")
+	f, c := patchtest.Open(t, "tablecat")
 	p := makePlan(t, f, c)
 	if err := p.Fits(f); err != nil {
 		t.Error(err)
@@ -31,7 +35,7 @@ func TestDisplaced(t *testing.T) {
 		}
 	}
 	base := slide + f.Funcs[len(f.Funcs)-1].End&^0xffff + 1<<20
-	_, patches, err := p.Emit(base+1<<16, slide, Entries{Enter: base, Go: base, Block: base, Leaf: base, Bare: base, Way: base, Call: base, Marks: base - 1<<16})
+	_, patches, err := stubs.Emit(p, base+1<<16, slide, stubs.Entries{Enter: base, Go: base, Block: base, Leaf: base, Bare: base, Way: base, Call: base, Marks: base - 1<<16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,9 +49,9 @@ func TestDisplaced(t *testing.T) {
 	t.Logf("%d bytes for %d patches", len(known), len(patches))
 }
 
-func makePlan(t *testing.T, f *executable.File, c *executable.Code) *Plan {
+func makePlan(t *testing.T, f *executable.File, c *executable.Code) *plan.Plan {
 	t.Helper()
-	p, err := Make(f, c, func(pkg string) bool { return !f.Std(pkg) }, Options{Inlined: true, Lines: true})
+	p, err := patch.Make(f, c, func(pkg string) bool { return !f.Std(pkg) }, patch.Options{Inlined: true, Lines: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,9 +61,9 @@ func makePlan(t *testing.T, f *executable.File, c *executable.Code) *Plan {
 // A plan that decodes, and is not one of this program, does not fit it, or emits
 // patches in the program's functions only.
 func TestFitsNot(t *testing.T) {
-	f, c := open(t, "closures")
+	f, c := patchtest.Open(t, "closures")
 	good := makePlan(t, f, c)
-	if other, _ := open(t, "recursion"); good.Fits(other) == nil {
+	if other, _ := patchtest.Open(t, "recursion"); good.Fits(other) == nil {
 		t.Error("a plan of another program fits")
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -69,9 +73,9 @@ func TestFitsNot(t *testing.T) {
 	for range 20_000 {
 		b := bytes.Clone(whole)
 		for range 1 + random.IntN(3) {
-			b[len(encoding)+random.IntN(len(b)-len(encoding))] = byte(random.Uint32())
+			b[len(plan.Encoding)+random.IntN(len(b)-len(plan.Encoding))] = byte(random.Uint32())
 		}
-		p, err := Decode(summed(b))
+		p, err := plan.Decode(summed(b))
 		if err != nil {
 			continue
 		}
@@ -98,38 +102,42 @@ func summed(b []byte) []byte {
 
 // What decoding takes is in proportion to the plan's size, whatever its numbers say.
 func TestDecodeMemory(t *testing.T) {
-	const size = 1 << 20
+	const (
+		size      = 1 << 20
+		hookBytes = 6    // the least that a hook takes
+		begins    = 0x80 // the bit of a hook that has inlined calls
+	)
 	number := func(b []byte, v int) []byte { return binary.AppendUvarint(b, uint64(v)) }
 	filled := func(b []byte, with ...byte) []byte {
-		b = append([]byte(encoding), b...)
+		b = append([]byte(plan.Encoding), b...)
 		for len(b) < size {
 			b = append(b, with...)
 		}
 		return summed(b)
 	}
-	hook := []byte{byte(Go), 0, 0, 1, 0xe8, 0}
+	hook := []byte{byte(plan.Go), 0, 0, 1, 0xe8, 0}
 	plans := map[string][]byte{
 		"reasons":       filled(number(nil, size-64), 0),
 		"hooks":         filled(number([]byte{0}, (size-64)/hookBytes), hook...),
 		"hooks of junk": filled(number([]byte{0}, (size-64)/hookBytes), 0xff),
 		"too many":      filled(number([]byte{0}, 1<<47), 0),
-		"sites":         filled(number([]byte{0, 1, byte(CallSites), 0}, size-64), 0),
-		"begins":        filled(number([]byte{0, 1, byte(Leaf) | flagBegins, 0}, size-64), 0),
+		"sites":         filled(number([]byte{0, 1, byte(plan.CallSites), 0}, size-64), 0),
+		"begins":        filled(number([]byte{0, 1, byte(plan.Leaf) | begins, 0}, size-64), 0),
 		"unhooked":      filled(number([]byte{1, 0, 0}, (size-64)/2), 0),
 		"missed":        filled(number([]byte{1, 0, 0, 0}, (size-64)/3), 0),
-		"calls":         filled(number([]byte{0, 1, byte(Frame), 0, 0, 1, 0x90, 0, 0, 0, 0}, (size-64)/3), 0),
+		"calls":         filled(number([]byte{0, 1, byte(plan.Frame), 0, 0, 1, 0x90, 0, 0, 0, 0}, (size-64)/3), 0),
 		"marks":         filled(number([]byte{0, 0, 0, 0, 0}, (size-64)/6), 0, 0, 0, 0, 1, 0x90, 0),
-		"waypoints":     filled(number([]byte{0, 0, 0, 0, 0, 0}, (size-64)/7), byte(Frame), 0, 0, 1, 0x90, 0, 0, 0),
+		"waypoints":     filled(number([]byte{0, 0, 0, 0, 0, 0}, (size-64)/7), byte(plan.Frame), 0, 0, 1, 0x90, 0, 0, 0),
 	}
 	for name, b := range plans {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		p, err := Decode(b)
+		p, err := plan.Decode(b)
 		runtime.ReadMemStats(&after)
 		if took := after.TotalAlloc - before.TotalAlloc; took > 32*uint64(len(b)) {
 			t.Errorf("%s: decoding %d bytes took %d", name, len(b), took)
 		}
-		if name == "too many" && !errors.Is(err, errDamaged) {
+		if name == "too many" && !errors.Is(err, plan.ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}
 		runtime.KeepAlive(p)

@@ -1,9 +1,11 @@
-package patch
+package lines
 
 import (
 	"iter"
 
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch/flow"
+	"tracerag/trace/probe/patch/x86"
 )
 
 // From blocks to lines. The line of an instruction is what the compiler says it is
@@ -22,11 +24,11 @@ import (
 // So instructions are of unequal weight. Calls, returns and stores stand where the
 // source has them.
 
-// weight is how much an instruction says of its line.
-type weight uint8
+// Weight is how much an instruction says of its line.
+type Weight uint8
 
 const (
-	fitting  weight = iota // moves, constants, jumps
+	Fitting  Weight = iota // moves, constants, jumps
 	pure                   // computes or loads
 	branches               // decides
 	acts                   // calls, stores, returns
@@ -42,59 +44,46 @@ type evidence struct {
 }
 
 // weigh returns an instruction's weight.
-func (b *body) weigh(i int) weight {
-	in := &b.ins[i]
-	switch in.flow {
-	case flowCall, flowCallAny, flowRet, flowTrap:
+func weigh(b *flow.Body, i int) Weight {
+	in := &b.Ins[i]
+	switch in.Flow {
+	case x86.Call, x86.CallAny, x86.Ret, x86.Trap:
 		return acts
-	case flowCond, flowJumpAny:
+	case x86.CondJump, x86.JumpAny:
 		return branches
-	case flowJump:
-		return fitting
+	case x86.Jump:
+		return Fitting
 	}
-	if in.is(fits) {
-		return fitting
+	if in.Is(x86.Fits) {
+		return Fitting
 	}
-	op, m, ok := operandOf(b.code, in.off)
+	op, m, ok := x86.OperandOf(b.Code, in.Off)
 	switch {
 	case !ok:
-	case m.memory && m.base != regSP && stores(op):
+	case m.Memory && m.Base != x86.RegSP && x86.Stores(op):
 		// X15 is zero: variables on the stack are cleared early, through pointers.
-		if op == map0F|0x11 && m.reg == 15 {
-			return fitting
+		if x86.StoresX15(op, m) {
+			return Fitting
 		}
 		return acts
-	case !m.memory && compares(op, m):
-		return fitting // of what has been computed, perhaps elsewhere; the branch tells
+	case !m.Memory && x86.Compares(op, m):
+		return Fitting // of what has been computed, perhaps elsewhere; the branch tells
 	}
 	return pure
 }
 
-// compares tells if an instruction only sets the flags.
-func compares(op int, m operand) bool {
-	switch op {
-	case 0x38, 0x39, 0x3a, 0x3b, 0x84, 0x85:
-		return true
-	case 0x80, 0x81, 0x83:
-		return m.group == 7
-	case 0xf6, 0xf7:
-		return m.group < 2
-	}
-	return false
-}
-
-// weights returns the weights of a block's instructions, each with its number.
-func (g *graph) weights(k int32) iter.Seq2[int, weight] {
-	n := &g.nodes[k]
-	return func(yield func(int, weight) bool) {
-		chooses := false
-		for i := n.from; i < n.to && !chooses; i++ {
-			chooses = g.b.chooses(i)
+// Weights returns the weights of a block's instructions, each with its number.
+func Weights(g *flow.Graph, k int32) iter.Seq2[int, Weight] {
+	n := &g.Nodes[k]
+	return func(yield func(int, Weight) bool) {
+		cond := false
+		for i := n.From; i < n.To && !cond; i++ {
+			cond = chooses(g.Body, i)
 		}
-		for i := n.from; i < n.to; i++ {
-			w := g.b.weigh(i)
-			if w == pure && chooses {
-				w = fitting
+		for i := n.From; i < n.To; i++ {
+			w := weigh(g.Body, i)
+			if w == pure && cond {
+				w = Fitting
 			}
 			if !yield(i, w) {
 				return
@@ -103,11 +92,11 @@ func (g *graph) weights(k int32) iter.Seq2[int, weight] {
 	}
 }
 
-// lines returns the line of each instruction, 0 where it is not known.
-func (b *body) lines(spans []executable.LineSpan) []int {
-	at := make([]int, len(b.ins))
+// LineOf returns the line of each instruction, 0 where it is not known.
+func LineOf(b *flow.Body, spans []executable.LineSpan) []int {
+	at := make([]int, len(b.Ins))
 	for i := range at {
-		pc := b.entry + uint64(b.ins[i].off)
+		pc := b.Entry + uint64(b.Ins[i].Off)
 		for len(spans) > 0 && spans[0].To <= pc {
 			spans = spans[1:]
 		}
@@ -118,22 +107,13 @@ func (b *body) lines(spans []executable.LineSpan) []int {
 	return at
 }
 
-// stores tells if an instruction with a memory operand writes it and nothing else.
-func stores(op int) bool {
-	switch op {
-	case 0x88, 0x89, 0xc6, 0xc7, map0F | 0x11, map0F | 0x29, map0F | 0x7f, map0F | 0xd6:
-		return true
-	}
-	return false
-}
-
 // chooses tells if an instruction takes one of two values by the flags.
-func (b *body) chooses(i int) bool {
-	if b.ins[i].reads == 0 {
+func chooses(b *flow.Body, i int) bool {
+	if b.Ins[i].Reads == 0 {
 		return false
 	}
-	op, _, ok := operandOf(b.code, b.ins[i].off)
-	return ok && (op >= map0F|0x40 && op <= map0F|0x4f || op >= map0F|0x90 && op <= map0F|0x9f)
+	op, _, ok := x86.OperandOf(b.Code, b.Ins[i].Off)
+	return ok && x86.IsConditional(op)
 }
 
 // all adds up the evidence of all weights.
@@ -148,26 +128,26 @@ func (e *evidence) all() (sum [NotRun + 1]int) {
 
 // A lineReader turns the fates of a function's blocks into those of its lines.
 type lineReader struct {
-	g     *graph
+	g     *flow.Graph
 	fates []Fate
 	at    []int   // line, by instruction; 0: unknown
 	acts  []int   // by block: the first line on which it acts
 	top   []int32 // by block that did not run: the topmost of its dominators that did not
-	lines map[int]*evidence
+	Judge map[int]*evidence
 }
 
-func (g *graph) lines(spans []executable.LineSpan, fates []Fate) map[int]Fate {
-	r := &lineReader{g: g, fates: fates, at: g.b.lines(spans), acts: make([]int, len(g.nodes)), top: make([]int32, len(g.nodes)), lines: map[int]*evidence{}}
-	for _, k := range g.order { // dominators first
+func Judge(g *flow.Graph, spans []executable.LineSpan, fates []Fate) map[int]Fate {
+	r := &lineReader{g: g, fates: fates, at: LineOf(g.Body, spans), acts: make([]int, len(g.Nodes)), top: make([]int32, len(g.Nodes)), Judge: map[int]*evidence{}}
+	for _, k := range g.Order { // dominators first
 		r.top[k] = k
-		if up := g.nodes[k].idom; k > 0 && fates[up] == NotRun {
+		if up := g.Nodes[k].Idom; k > 0 && fates[up] == NotRun {
 			r.top[k] = r.top[up]
 		}
 		r.collect(k)
 	}
-	out := make(map[int]Fate, len(r.lines))
-	for line, e := range r.lines {
-		if e.n[fitting] == e.all() {
+	out := make(map[int]Fate, len(r.Judge))
+	for line, e := range r.Judge {
+		if e.n[Fitting] == e.all() {
 			continue // nobody can tell
 		}
 		out[line] = r.fate(line, e)
@@ -178,16 +158,16 @@ func (g *graph) lines(spans []executable.LineSpan, fates []Fate) map[int]Fate {
 // collect notes what a block's instructions say of their lines.
 func (r *lineReader) collect(k int32) {
 	g := r.g
-	n, fate := &g.nodes[k], r.fates[k]
-	for i, w := range g.weights(k) {
+	n, fate := &g.Nodes[k], r.fates[k]
+	for i, w := range Weights(g, k) {
 		line := r.at[i]
 		if line == 0 {
 			continue
 		}
-		e := r.lines[line]
+		e := r.Judge[line]
 		if e == nil {
 			e = &evidence{}
-			r.lines[line] = e
+			r.Judge[line] = e
 		}
 		e.n[w][fate]++
 		switch {
@@ -195,8 +175,8 @@ func (r *lineReader) collect(k int32) {
 			r.acts[k] = line
 		case fate != NotRun:
 		case w == branches && !r.loads(n, line):
-			for _, s := range n.succ {
-				e.skipped = e.skipped || r.fates[g.through(s)] != NotRun
+			for _, s := range n.Succ {
+				e.skipped = e.skipped || r.fates[through(g, s)] != NotRun
 			}
 		case w < branches:
 			e.blocks = append(e.blocks, k)
@@ -206,9 +186,9 @@ func (r *lineReader) collect(k int32) {
 
 // loads tells if a line's code in a block follows a pointer. A branch that is passed
 // by stands alone in its block, but for the comparison.
-func (r *lineReader) loads(n *node, line int) bool {
-	for i := n.from; i < n.to; i++ {
-		if r.at[i] == line && r.g.b.ins[i].is(mayFault) {
+func (r *lineReader) loads(n *flow.Node, line int) bool {
+	for i := n.From; i < n.To; i++ {
+		if r.at[i] == line && r.g.Body.Ins[i].Is(x86.MayFault) {
 			return true
 		}
 	}
@@ -217,18 +197,18 @@ func (r *lineReader) loads(n *node, line int) bool {
 
 // through returns where control goes from a node that has nothing but what fits
 // others together.
-func (g *graph) through(k int32) int32 {
-	for range len(g.nodes) {
-		n := &g.nodes[k]
-		if len(n.succ) != 1 {
+func through(g *flow.Graph, k int32) int32 {
+	for range len(g.Nodes) {
+		n := &g.Nodes[k]
+		if len(n.Succ) != 1 {
 			break
 		}
-		for i := n.from; i < n.to; i++ {
-			if g.b.weigh(i) != fitting {
+		for i := n.From; i < n.To; i++ {
+			if weigh(g.Body, i) != Fitting {
 				return k
 			}
 		}
-		k = n.succ[0]
+		k = n.Succ[0]
 	}
 	return k
 }
@@ -261,7 +241,7 @@ func (r *lineReader) fate(line int, e *evidence) Fate {
 // or behind those where it was decided that control does not come here.
 func (r *lineReader) below(line int, k int32) bool {
 	top := r.top[k]
-	for d := k; ; d = r.g.nodes[d].idom {
+	for d := k; ; d = r.g.Nodes[d].Idom {
 		if r.acts[d] > 0 && r.acts[d] <= line {
 			return true
 		}
@@ -269,12 +249,12 @@ func (r *lineReader) below(line int, k int32) bool {
 			break
 		}
 	}
-	for _, p := range r.g.nodes[top].pred {
-		if !r.g.hot(p) || r.fates[p] == NotRun {
+	for _, p := range r.g.Nodes[top].Pred {
+		if !r.g.Hot(p) || r.fates[p] == NotRun {
 			continue
 		}
-		last := r.g.nodes[p].to - 1
-		if r.g.b.weigh(last) < branches || r.at[last] == 0 || r.at[last] >= line {
+		last := r.g.Nodes[p].To - 1
+		if weigh(r.g.Body, last) < branches || r.at[last] == 0 || r.at[last] >= line {
 			return false
 		}
 	}

@@ -1,63 +1,57 @@
-package patch
+package x86
 
-import "encoding/binary"
-
-var le = binary.LittleEndian
-
-// An inst is one instruction: as much of it as is needed to know where it ends,
-// where it may lead, and whether it may run at another address.
-//
-// The package decodes instructions itself because it must look at every byte of
-// a program: golang.org/x/arch/x86/x86asm takes ten times as long, and tells of
-// operands what is said here in a bit. The tests compare the two.
-type inst struct {
-	off    uint32 // from the function's entry
-	size   uint8
-	flow   flow
-	relAt  uint8 // where its pc-relative displacement is (of a branch: its target), 0: it has none
-	props  props
-	reads  flags // that what it does depends on
-	kills  flags // that it sets, or leaves undefined
-	target int64 // what the displacement refers to, from the function's entry
+// Inst is one instruction.
+type Inst struct {
+	Off    uint32 // from the function's entry
+	Size   uint8
+	Flow   Flow
+	RelAt  uint8 // where its pc-relative displacement is (of a branch: its target), 0: it has none
+	Props  Props
+	Reads  Flags // that what it does depends on
+	Kills  Flags // that it sets, or leaves undefined
+	Target int64 // what the displacement refers to, from the function's entry
 }
 
-func (in *inst) end() uint32     { return in.off + uint32(in.size) }
-func (in *inst) is(p props) bool { return in.props&p != 0 }
+func (in *Inst) End() uint32     { return in.Off + uint32(in.Size) }
+func (in *Inst) Is(p Props) bool { return in.Props&p != 0 }
 
-// flow is where control goes after an instruction.
-type flow uint8
+// Flow is where control goes after an instruction.
+type Flow uint8
 
 const (
-	flowNext    flow = iota // to the next instruction
-	flowCond                // to the next one or to target
-	flowJump                // to target
-	flowJumpAny             // to a computed address
-	flowCall                // to target, and back
-	flowCallAny             // to a computed address, and back
-	flowRet                 // to the caller
-	flowTrap                // nowhere: ud2, int3, hlt
+	Next     Flow = iota // to the next instruction
+	CondJump             // to the next one or to target
+	Jump                 // to target
+	JumpAny              // to a computed address
+	Call                 // to target, and back
+	CallAny              // to a computed address, and back
+	Ret                  // to the caller
+	Trap                 // nowhere: ud2, int3, hlt
 )
 
-// falls tells if control can reach the next instruction.
-func (f flow) falls() bool {
-	return f == flowNext || f == flowCond || f == flowCall || f == flowCallAny
+// Falls tells if control can reach the next instruction.
+func (f Flow) Falls() bool {
+	return f == Next || f == CondJump || f == Call || f == CallAny
 }
 
-// props are what else matters of an instruction.
-type props uint16
+// Props are what else matters of an instruction.
+type Props uint16
 
 const (
-	movable     props = 1 << iota // does the same at another address, once its displacement is adjusted
-	mayFault                      // accesses memory that need not be there, or divides
-	movesSP                       // has the stack pointer as an operand that it may change
-	scratch                       // mentions R12, R13 or R15
-	belowSP                       // has an operand below the stack pointer
-	threadLocal                   // has an operand in thread-local storage
-	fits                          // only fits others together: moves between registers and the stack, constants, no-ops, jumps
+	Movable     Props = 1 << iota // does the same at another address, once its displacement is adjusted
+	MayFault                      // accesses memory that need not be there, or divides
+	MovesSP                       // has the stack pointer as an operand that it may change
+	Scratch                       // mentions R12, R13 or R15
+	BelowSP                       // has an operand below the stack pointer
+	ThreadLocal                   // has an operand in thread-local storage
+	Fits                          // only fits others together: moves between registers and the stack, constants, no-ops, jumps
 )
 
-// maxInst is the length of the longest instruction.
-const maxInst = 15
+// Int3 is the instruction that fills the space between functions.
+const Int3 = 0xcc
+
+// MaxInst is the length of the longest instruction.
+const MaxInst = 15
 
 // A decoder is at some byte of an instruction.
 type decoder struct {
@@ -73,46 +67,46 @@ type decoder struct {
 	own opcode // of a vector instruction, which no table has
 }
 
-// decode decodes the instruction at code[off:]. It fails on what is no
+// Decode decodes the instruction at code[off:]. It fails on what is no
 // instruction of the 64-bit mode, and on what it does not know.
-func decode(code []byte, off uint32) (in inst, ok bool) {
-	if !in.decode(code, off) {
-		return inst{}, false
+func Decode(code []byte, off uint32) (in Inst, ok bool) {
+	if !in.Decode(code, off) {
+		return Inst{}, false
 	}
 	return in, true
 }
 
-// decode is the same in place, since a program has a million instructions. When it
+// Decode is the same in place, since a program has a million instructions. When it
 // fails it may have written something.
-func (in *inst) decode(code []byte, off uint32) bool {
+func (in *Inst) Decode(code []byte, off uint32) bool {
 	d := decoder{p: code[off:]}
-	if len(d.p) > maxInst {
-		d.p = d.p[:maxInst]
+	if len(d.p) > MaxInst {
+		d.p = d.p[:MaxInst]
 	}
 	d.prefixes()
 	op, o, ok := d.opcode()
 	if !ok || !o.known {
 		return false
 	}
-	*in = inst{off: off, props: o.props, reads: o.reads, kills: o.kills}
-	var m operand
+	*in = Inst{Off: off, Props: o.props, Reads: o.reads, Kills: o.kills}
+	var m Operand
 	if o.modRM {
 		if !d.operand(&m) {
 			return false
 		}
-		in.relAt = m.ripAt
+		in.RelAt = m.ripAt
 		in.addOperand(&d, op, o, &m)
 	} else if n := byte(op)&7 | d.b; !d.vector && isScratch(n) {
-		in.props |= scratch // push r12, mov r13d, ...
-	} else if n == regSP && (op&^7 == 0x90 || op&^15 == 0xb0 || op&^7 == map0F|0xc8) {
-		in.props |= movesSP // xchg, mov, bswap
+		in.Props |= Scratch // push r12, mov r13d, ...
+	} else if n == RegSP && (op&^7 == 0x90 || op&^15 == 0xb0 || op&^7 == map0F|0xc8) {
+		in.Props |= MovesSP // xchg, mov, bswap
 	}
 	if !d.vector && (op >= 0xb0 && op <= 0xbf || op >= 0x90 && op <= 0x97 || op == 0xe9 || op == 0xeb) { // mov of a constant, nop, xchg, jmp
-		in.props |= fits
+		in.Props |= Fits
 	}
 	if d.segment {
-		in.props &^= movable
-		in.props |= mayFault
+		in.Props &^= Movable
+		in.Props |= MayFault
 	}
 	n := d.immSize(o.imm)
 	at := d.i
@@ -120,29 +114,29 @@ func (in *inst) decode(code []byte, off uint32) bool {
 	if n < 0 || d.i > len(d.p) {
 		return false
 	}
-	in.size = uint8(d.i)
+	in.Size = uint8(d.i)
 	if o.group != groupNone && !in.refine(&d, op, o, &m, d.p[at:d.i]) {
 		return false
 	}
 	switch o.imm {
 	case rel8:
-		in.relAt = uint8(at)
-		in.target = int64(in.end()) + int64(int8(d.p[at]))
+		in.RelAt = uint8(at)
+		in.Target = int64(in.End()) + int64(int8(d.p[at]))
 	case rel32:
-		in.relAt = uint8(at)
-		in.target = int64(in.end()) + int64(int32(le.Uint32(d.p[at:])))
+		in.RelAt = uint8(at)
+		in.Target = int64(in.End()) + int64(int32(le.Uint32(d.p[at:])))
 	default:
-		if in.relAt > 0 {
-			in.target = int64(in.end()) + int64(int32(le.Uint32(d.p[in.relAt:])))
+		if in.RelAt > 0 {
+			in.Target = int64(in.End()) + int64(int32(le.Uint32(d.p[in.RelAt:])))
 		}
 	}
 	return true
 }
 
-// operandOf decodes only the operand of the instruction at code[off:], which has
+// OperandOf decodes only the operand of the instruction at code[off:], which has
 // been decoded before. It returns false if that has no ModRM byte, or has more
 // operands than that tells of.
-func operandOf(code []byte, off uint32) (op int, m operand, ok bool) {
+func OperandOf(code []byte, off uint32) (op int, m Operand, ok bool) {
 	d := decoder{p: code[off:]}
 	d.prefixes()
 	op, o, ok := d.opcode()
@@ -234,47 +228,47 @@ const (
 	map3A = 0x300
 )
 
-// An operand is what a ModRM byte says.
-type operand struct {
-	reg    byte // its reg field, extended
+// Operand is what a ModRM byte says.
+type Operand struct {
+	Reg    byte // its reg field, extended
 	group  byte // its reg field, as part of the opcode
-	memory bool
-	rm     byte // the register, if not memory
-	base   byte // with memory: 0xff if there is none
-	index  byte // 0xff if there is none
-	scale  byte // of the index: 1, 2, 4 or 8
+	Memory bool
+	Rm     byte // the register, if not memory
+	Base   byte // with memory: 0xff if there is none
+	Index  byte // 0xff if there is none
+	Scale  byte // of the index: 1, 2, 4 or 8
 	ripAt  uint8
-	disp   int32
+	Disp   int32
 }
 
-const noReg = 0xff
+const NoReg = 0xff
 
-func (d *decoder) operand(m *operand) (ok bool) {
+func (d *decoder) operand(m *Operand) (ok bool) {
 	c := d.next()
 	mod, rm := c>>6, c&7
 	m.group = c >> 3 & 7
-	m.reg = m.group | d.r
-	m.base, m.index = noReg, noReg
+	m.Reg = m.group | d.r
+	m.Base, m.Index = NoReg, NoReg
 	if mod == 3 {
-		m.rm = rm | d.b
+		m.Rm = rm | d.b
 		return d.i <= len(d.p)
 	}
-	m.memory = true
-	m.base = rm | d.b
+	m.Memory = true
+	m.Base = rm | d.b
 	wide := mod == 2 // a displacement of 4 bytes
 	switch {
 	case rm == 4:
 		sib := d.next()
 		if x := sib>>3&7 | d.x; x != 4 {
-			m.index, m.scale = x, 1<<(sib>>6)
+			m.Index, m.Scale = x, 1<<(sib>>6)
 		}
-		m.base = sib&7 | d.b
+		m.Base = sib&7 | d.b
 		if sib&7 == 5 && mod == 0 {
-			m.base = noReg
+			m.Base = NoReg
 			wide = true
 		}
 	case rm == 5 && mod == 0:
-		m.base = noReg
+		m.Base = NoReg
 		m.ripAt = uint8(d.i)
 		wide = true
 	}
@@ -283,48 +277,48 @@ func (d *decoder) operand(m *operand) (ok bool) {
 		if d.i+4 > len(d.p) {
 			return false
 		}
-		m.disp = int32(le.Uint32(d.p[d.i:]))
+		m.Disp = int32(le.Uint32(d.p[d.i:]))
 		d.i += 4
 	case mod == 1:
-		m.disp = int32(int8(d.next()))
+		m.Disp = int32(int8(d.next()))
 	}
 	return d.i <= len(d.p)
 }
 
 const (
-	regDX = 2 // at a function's entry: the closure that is called
-	regSP = 4
-	regBP = 5
+	RegDX = 2 // at a function's entry: the closure that is called
+	RegSP = 4
+	RegBP = 5
 	regG  = 14 // R14, the goroutine
 )
 
 // certain tells if the memory is there whatever the program does: on the stack,
 // in the goroutine's descriptor, or a global variable.
-func (m *operand) certain() bool {
-	return m.index == noReg && (m.base == regSP || m.base == regBP || m.base == regG || m.ripAt > 0)
+func (m *Operand) certain() bool {
+	return m.Index == NoReg && (m.Base == RegSP || m.Base == RegBP || m.Base == regG || m.ripAt > 0)
 }
 
 func isScratch(r byte) bool { return r == 12 || r == 13 || r == 15 }
 
 // addOperand adds what follows from the operand.
-func (in *inst) addOperand(d *decoder, op int, o *opcode, m *operand) {
-	if isScratch(m.reg) || isScratch(m.base) || isScratch(m.index) || !m.memory && isScratch(m.rm) || d.vector && d.v >= 12 {
-		in.props |= scratch
+func (in *Inst) addOperand(d *decoder, op int, o *opcode, m *Operand) {
+	if isScratch(m.Reg) || isScratch(m.Base) || isScratch(m.Index) || !m.Memory && isScratch(m.Rm) || d.vector && d.v >= 12 {
+		in.Props |= Scratch
 	}
-	if m.memory {
+	if m.Memory {
 		if !o.noFault && !m.certain() {
-			in.props |= mayFault
+			in.Props |= MayFault
 		}
 		if d.segment {
-			in.props |= threadLocal
+			in.Props |= ThreadLocal
 		}
 		// An EVEX displacement is scaled; its sign is not.
-		if m.base == regSP && m.disp < 0 && !o.noFault {
-			in.props |= belowSP
+		if m.Base == RegSP && m.Disp < 0 && !o.noFault {
+			in.Props |= BelowSP
 		}
 	}
 	if !d.vector && isFit(op, m) {
-		in.props |= fits
+		in.Props |= Fits
 	}
 	general := op < map0F || op >= map0F|0x40 && op <= map0F|0x4f || op >= map0F|0xa0 && op <= map0F|0xcf
 	compares := op >= 0x38 && op <= 0x3b || op == 0x84 || op == 0x85 || o.group == groupArith && m.group == 7
@@ -332,15 +326,15 @@ func (in *inst) addOperand(d *decoder, op int, o *opcode, m *operand) {
 		general = op >= map38|0xf0 && op <= map38|0xf7 || op == map3A|0xf0
 		compares = false
 	}
-	if general && !compares && (m.reg == regSP || !m.memory && m.rm == regSP || d.vector && d.v == regSP) {
-		in.props |= movesSP
+	if general && !compares && (m.Reg == RegSP || !m.Memory && m.Rm == RegSP || d.vector && d.v == RegSP) {
+		in.Props |= MovesSP
 	}
 }
 
 // isFit tells if an instruction with this operand is one of those by which the
 // register allocator and the assembler fit other instructions together.
-func isFit(op int, m *operand) bool {
-	local := !m.memory || m.base == regSP
+func isFit(op int, m *Operand) bool {
+	local := !m.Memory || m.Base == RegSP
 	switch op {
 	case 0x88, 0x89, 0x8a, 0x8b, // mov
 		map0F | 0x10, map0F | 0x11, map0F | 0x28, map0F | 0x29, // movss, movsd, movups, movaps
@@ -348,9 +342,9 @@ func isFit(op int, m *operand) bool {
 		map0F | 0xb6, map0F | 0xb7, 0xc6, 0xc7: // movzx, mov of a constant
 		return local
 	case 0x8d: // lea
-		return m.base == regSP && m.index == noReg || m.ripAt > 0
+		return m.Base == RegSP && m.Index == NoReg || m.ripAt > 0
 	case 0x30, 0x31, 0x32, 0x33, map0F | 0x57, map0F | 0xef: // xor with itself
-		return !m.memory && m.reg == m.rm
+		return !m.Memory && m.Reg == m.Rm
 	case map0F | 0x1f: // nop
 		return true
 	}
@@ -396,30 +390,30 @@ func (d *decoder) immSize(k immediate) int {
 
 // refine completes an instruction whose opcode does not say everything. It
 // returns false if there is no such instruction.
-func (in *inst) refine(d *decoder, op int, o *opcode, m *operand, imm []byte) bool {
+func (in *Inst) refine(d *decoder, op int, o *opcode, m *Operand, imm []byte) bool {
 	switch o.group {
 	case groupArith:
 		if m.group == 2 || m.group == 3 { // adc, sbb
-			in.reads = carry
+			in.Reads = carry
 		}
 	case groupLEA:
-		return m.memory
+		return m.Memory
 	case groupPop, groupMov:
 		return m.group == 0
 	case groupShift, groupShift1, groupShiftCL:
 		switch m.group {
 		case 0, 1: // rol, ror: not all flags
 		case 2, 3: // rcl, rcr
-			in.reads = carry
+			in.Reads = carry
 		default: // a shift by 0 sets none
 			if o.group == groupShift1 || o.group == groupShift && imm[0]&0x1f != 0 {
-				in.kills = allFlags
+				in.Kills = AllFlags
 			}
 		}
 	case groupRet:
-		in.flow = flowRet
+		in.Flow = Ret
 	case groupTrap:
-		in.flow = flowTrap
+		in.Flow = Trap
 	case groupUnary:
 		switch m.group {
 		case 0, 1: // test: the only one with an immediate
@@ -430,45 +424,45 @@ func (in *inst) refine(d *decoder, op int, o *opcode, m *operand, imm []byte) bo
 			if d.i += n; d.i > len(d.p) {
 				return false
 			}
-			in.size = uint8(d.i)
-			in.kills = allFlags
+			in.Size = uint8(d.i)
+			in.Kills = AllFlags
 		case 3, 4, 5: // neg, mul, imul
-			in.kills = allFlags
+			in.Kills = AllFlags
 		case 6, 7: // div, idiv
-			in.props |= mayFault
+			in.Props |= MayFault
 		}
 	case groupIncDec:
-		in.kills = allFlags &^ carry
+		in.Kills = AllFlags &^ carry
 		return m.group <= 1
 	case groupFF:
 		switch m.group {
 		case 0, 1:
-			in.kills = allFlags &^ carry
+			in.Kills = AllFlags &^ carry
 		case 2:
-			in.flow, in.props, in.kills = flowCallAny, in.props&^movable, allFlags
+			in.Flow, in.Props, in.Kills = CallAny, in.Props&^Movable, AllFlags
 		case 4:
-			in.flow, in.props = flowJumpAny, in.props&^movable
+			in.Flow, in.Props = JumpAny, in.Props&^Movable
 		case 6:
-			in.props |= movesSP
+			in.Props |= MovesSP
 		case 3, 5, 7: // far calls and jumps
 			return false
 		}
 	case groupBits:
-		in.kills = carry
-		if m.memory {
-			in.props |= mayFault
+		in.Kills = carry
+		if m.Memory {
+			in.Props |= MayFault
 		}
 	case groupBitsImm:
-		in.kills = carry
+		in.Kills = carry
 		return m.group >= 4
 	case groupPopcnt:
 		return d.f3
 	case groupRel:
-		in.flow = flowCond
+		in.Flow = CondJump
 	case groupJump:
-		in.flow = flowJump
+		in.Flow = Jump
 	case groupCall:
-		in.flow = flowCall
+		in.Flow = Call
 	}
 	return true
 }

@@ -1,4 +1,4 @@
-package patch
+package x86
 
 import (
 	"bufio"
@@ -10,53 +10,37 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
-	"tracerag/fixtures"
 	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch/patchtest"
 )
-
-// open returns a fixture for linux/amd64 and its code.
-func open(t testing.TB, name string, flags ...string) (*executable.File, *executable.Code) {
-	t.Helper()
-	t.Setenv("GOOS", "linux")
-	t.Setenv("GOARCH", "amd64")
-	f, err := executable.Open(fixtures.Build(t, name, flags...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := f.Code()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f, c
-}
 
 // TestDecodeProgram decodes all code of a program, the runtime's and assembly
 // included, and compares it with golang.org/x/arch.
 func TestDecodeProgram(t *testing.T) {
-	f, c := open(t, "tablecat")
+	f, c := patchtest.Open(t, "tablecat")
 	n := 0
-	for i := 0; i < len(f.Funcs); i += sample {
+	for i := 0; i < len(f.Funcs); i += patchtest.Sample {
 		fn := &f.Funcs[i]
 		code := c.Bytes(fn.Entry, fn.End-fn.Entry)
 		for off := uint32(0); off < uint32(len(code)); {
-			in, ok := decode(code, off)
+			in, ok := Decode(code, off)
 			if !ok {
-				t.Errorf("%s+%#x: % x is not understood", fn.Name, off, code[off:min(len(code), int(off)+maxInst)])
+				t.Errorf("%s+%#x: % x is not understood", fn.Name, off, code[off:min(len(code), int(off)+MaxInst)])
 				break
 			}
-			compare(t, code[off:off+uint32(in.size)], in)
-			off += uint32(in.size)
+			compare(t, code[off:off+uint32(in.Size)], in)
+			off += uint32(in.Size)
 			n++
 		}
 	}
-	if n < 100000/sample {
+	if n < 100000/patchtest.Sample {
 		t.Errorf("%d instructions are too few for a program", n)
 	}
 }
 
 // compare compares a decoded instruction with x86asm's idea of it, where that is
 // known to be right.
-func compare(t *testing.T, code []byte, in inst) {
+func compare(t *testing.T, code []byte, in Inst) {
 	t.Helper()
 	if vector(code) || bytes.Contains(code, []byte{0x0f, 0x38, 0xf6}) {
 		return // wrong lengths: vzeroupper, adcx, adox
@@ -66,14 +50,14 @@ func compare(t *testing.T, code []byte, in inst) {
 		t.Errorf("% x: x86asm: %v", code, err)
 		return
 	}
-	if x.Len != int(in.size) {
-		t.Errorf("% x: %d bytes, x86asm says %d: %v", code, in.size, x.Len, x)
+	if x.Len != int(in.Size) {
+		t.Errorf("% x: %d bytes, x86asm says %d: %v", code, in.Size, x.Len, x)
 	}
-	if x.PCRel > 0 && x.PCRelOff != int(in.relAt) || x.PCRel == 0 && in.relAt != 0 {
-		t.Errorf("% x: displacement at %d, x86asm says %d: %v", code, in.relAt, x.PCRelOff, x)
+	if x.PCRel > 0 && x.PCRelOff != int(in.RelAt) || x.PCRel == 0 && in.RelAt != 0 {
+		t.Errorf("% x: displacement at %d, x86asm says %d: %v", code, in.RelAt, x.PCRelOff, x)
 	}
-	if rel, ok := x.Args[0].(x86asm.Rel); ok && in.target != int64(in.end())+int64(rel) {
-		t.Errorf("% x: target %#x, x86asm says %v", code, in.target, x)
+	if rel, ok := x.Args[0].(x86asm.Rel); ok && in.Target != int64(in.End())+int64(rel) {
+		t.Errorf("% x: target %#x, x86asm says %v", code, in.Target, x)
 	}
 }
 
@@ -132,14 +116,14 @@ func TestDecodeLength(t *testing.T) {
 		{"c4 e2 7d", 0, 0},          //
 		{"f2 f2 f2 f2 f2 f2 f2 f2 f2 f2 f2 f2 f2 f2 f2 90", 0, 0}, // too long
 	} {
-		code := assemble(t, test.code)
-		in, ok := decode(code, 0)
-		if ok != (test.size > 0) || int(in.size) != test.size || int(in.relAt) != test.relAt {
-			t.Errorf("%s: %v, %d bytes, displacement at %d; want %d and %d", test.code, ok, in.size, in.relAt, test.size, test.relAt)
+		code := patchtest.Assemble(t, test.code)
+		in, ok := Decode(code, 0)
+		if ok != (test.size > 0) || int(in.Size) != test.size || int(in.RelAt) != test.relAt {
+			t.Errorf("%s: %v, %d bytes, displacement at %d; want %d and %d", test.code, ok, in.Size, in.RelAt, test.size, test.relAt)
 		}
 		for i := range code[:max(0, test.size-1)] { // no prefix of an instruction is one that reads on
-			if in, ok := decode(code[:i], 0); ok && int(in.size) > i {
-				t.Errorf("%s: %d bytes of %d are decoded", test.code, in.size, i)
+			if in, ok := Decode(code[:i], 0); ok && int(in.Size) > i {
+				t.Errorf("%s: %d bytes of %d are decoded", test.code, in.Size, i)
 			}
 		}
 	}
@@ -151,7 +135,7 @@ func TestDecodeObjdump(t *testing.T) {
 	if err != nil {
 		t.Skip("no objdump")
 	}
-	f, c := open(t, "values")
+	f, c := patchtest.Open(t, "values")
 	cmd := exec.Command(objdump, "-d", "-w", "-j", ".text", f.Path)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -170,7 +154,7 @@ func TestDecodeObjdump(t *testing.T) {
 			continue
 		}
 		code, text, _ := strings.Cut(rest, "\t")
-		raw := assemble(t, code)
+		raw := patchtest.Assemble(t, code)
 		if fn == nil || pc >= fn.End || pc < fn.Entry {
 			fn = f.Func(pc)
 		}
@@ -181,9 +165,9 @@ func TestDecodeObjdump(t *testing.T) {
 		if vector(raw) {
 			vectors++
 		}
-		in, ok := decode(c.Bytes(pc, fn.End-pc), 0)
-		if !ok || int(in.size) != len(raw) {
-			t.Errorf("%x in %s: %q: %v, %d bytes", pc, fn.Name, rest, ok, in.size)
+		in, ok := Decode(c.Bytes(pc, fn.End-pc), 0)
+		if !ok || int(in.Size) != len(raw) {
+			t.Errorf("%x in %s: %q: %v, %d bytes", pc, fn.Name, rest, ok, in.Size)
 		}
 	}
 	if err := cmd.Wait(); err != nil {

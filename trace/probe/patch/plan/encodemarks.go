@@ -1,4 +1,4 @@
-package patch
+package plan
 
 // Flags of an encoded mark, above its form.
 const (
@@ -7,15 +7,15 @@ const (
 	flagOnce   = 0x40
 )
 
-func (e *encoder) marks(marks []Mark) {
+func (e *encoder) marks(marks []BlockMark) {
 	e.number(uint64(len(marks)))
 	for i := range marks {
 		m := &marks[i]
-		head := byte(m.form)
+		head := byte(m.Form)
 		if m.Behind {
 			head |= flagBehind
 		}
-		if m.flags {
+		if m.Flags {
 			head |= flagFlags
 		}
 		if m.Once {
@@ -25,17 +25,17 @@ func (e *encoder) marks(marks []Mark) {
 		e.number(uint64(m.Func)) // that of faults may stand behind the others
 		e.address(m.At)
 		e.address(m.Block)
-		e.bytes(m.code)
-		e.number(uint64(m.before))
+		e.bytes(m.Code)
+		e.number(uint64(m.Before))
 	}
 }
 
-func (d *planDecoder) marks() []Mark {
+func (d *planDecoder) marks() []BlockMark {
 	n := d.count(6)
 	if n == 0 {
 		return nil
 	}
-	marks := make([]Mark, n)
+	marks := make([]BlockMark, n)
 	for i := range marks {
 		m := &marks[i]
 		if len(d.in) == 0 {
@@ -44,12 +44,12 @@ func (d *planDecoder) marks() []Mark {
 		}
 		head := d.in[0]
 		d.in = d.in[1:]
-		m.form, m.Behind, m.flags, m.Once = markForm(head&0x0f), head&flagBehind != 0, head&flagFlags != 0, head&flagOnce != 0
+		m.Form, m.Behind, m.Flags, m.Once = MarkForm(head&0x0f), head&flagBehind != 0, head&flagFlags != 0, head&flagOnce != 0
 		m.Func = int(d.number())
 		m.At, m.Block = d.address(), d.address()
-		m.code = d.bytes()
-		m.before = int(d.number())
-		if m.form > markTaken || len(m.code) == 0 || m.before > len(m.code) || m.form != markWindow && (m.before > 0 || len(m.code) < 5) || m.Once && !m.oneWord() {
+		m.Code = d.bytes()
+		m.Before = int(d.number())
+		if m.Form > MarkTaken || len(m.Code) == 0 || m.Before > len(m.Code) || m.Form != MarkSlot && (m.Before > 0 || len(m.Code) < 5) || m.Once && !m.OneWord() {
 			d.fail()
 		}
 	}

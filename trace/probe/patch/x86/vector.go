@@ -1,4 +1,4 @@
-package patch
+package x86
 
 // VEX and EVEX: the encodings of AVX, of AVX-512, and of some instructions on
 // general registers that compilers use from GOAMD64=v3 on (andn, shlx, mulx).
@@ -42,7 +42,7 @@ func (d *decoder) vectorOpcode(lead byte) (op int, o opcode, ok bool) {
 	if d.i > len(d.p) {
 		return 0, opcode{}, false
 	}
-	o = opcode{known: true, modRM: true, props: movable}
+	o = opcode{known: true, modRM: true, props: Movable}
 	switch {
 	case m == 3:
 		o.imm = imm8
@@ -51,7 +51,7 @@ func (d *decoder) vectorOpcode(lead byte) (op int, o opcode, ok bool) {
 	case m == 1 && c == 0x77 && lead != 0x62: // vzeroupper, vzeroall
 		o.modRM = false
 	case m == 1 && c == 0xf7: // vmaskmovdqu: memory that the encoding does not show
-		o.props = mayFault
+		o.props = MayFault
 	}
 	return int(m)<<8 | int(c), o, true
 }

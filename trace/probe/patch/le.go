@@ -1,0 +1,5 @@
+package patch
+
+import "encoding/binary"
+
+var le = binary.LittleEndian

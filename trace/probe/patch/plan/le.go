@@ -1,0 +1,5 @@
+package plan
+
+import "encoding/binary"
+
+var le = binary.LittleEndian

@@ -1,8 +1,0 @@
-//go:build race
-
-package patch
-
-// sample is the share of a program's functions that tests look at: with the race
-// detector they take 30 times as long, and it is about the planner's goroutines
-// only.
-const sample = 25

@@ -1,0 +1,5 @@
+package stubs
+
+import "encoding/binary"
+
+var le = binary.LittleEndian

@@ -1,0 +1,5 @@
+package x86
+
+import "encoding/binary"
+
+var le = binary.LittleEndian
