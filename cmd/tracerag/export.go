@@ -14,56 +14,19 @@ import (
 
 	"tracerag/atomicfile"
 	"tracerag/calltree"
+	"tracerag/export"
 	"tracerag/output"
-	"tracerag/phrase"
-	"tracerag/session"
-	"tracerag/trace/export"
 	"tracerag/trace/store"
 )
-
-// exportFormat is a format of one of two sorts: of the trace, with all that is in
-// it, or of the call tree as tree shows it.
-type exportFormat struct {
-	export.Format
-	tree    func(io.Writer, *session.View, calltree.View) error // nil: of the trace
-	drawing bool                                                // bounded, since people look at it as it is
-}
-
-// exportFormats are all formats, those of the trace first.
-func exportFormats() []exportFormat {
-	var out []exportFormat
-	for _, f := range export.Formats() {
-		out = append(out, exportFormat{Format: f})
-	}
-	whole := func(name, ext, about string, write func(io.Writer, *session.View, calltree.View) error) {
-		out = append(out, exportFormat{Format: export.Format{Name: name, Ext: ext, About: about}, tree: write})
-	}
-	drawing := func(name, ext, about string, write func(*calltree.Tree, io.Writer, calltree.View) error) {
-		draw := func(w io.Writer, v *session.View, o calltree.View) error { return write(v.Tree, w, o) }
-		out = append(out, exportFormat{Format: export.Format{Name: name, Ext: ext, About: about}, tree: draw, drawing: true})
-	}
-	whole("speedscope", ".speedscope.json", "flame graphs in speedscope, one in the order of first calls",
-		func(w io.Writer, v *session.View, _ calltree.View) error { return v.Tree.WriteSpeedscope(w, v.Title()) })
-	whole("chrome", ".trace.json", "trace events for Perfetto and chrome://tracing, a track for each goroutine",
-		func(w io.Writer, v *session.View, _ calltree.View) error { return v.Tree.WriteChrome(w, v.Title()) })
-	whole("appmap", ".appmap.json", "calls and returns with observed values, for the viewers of AppMap",
-		func(w io.Writer, v *session.View, _ calltree.View) error {
-			return v.Tree.WriteAppMap(w, calltree.AppMap{Title: v.Title(), GoVersion: v.Trace.Program.GoVersion, Recorder: v.Trace.Recorder})
-		})
-	drawing("dot", ".dot", "the tree, drawn by Graphviz", (*calltree.Tree).WriteDOT)
-	drawing("mermaid", ".mmd", "the tree as a flowchart, drawn by Mermaid", (*calltree.Tree).WriteMermaid)
-	drawing("sequence", ".sequence.mmd", "types and packages, and who calls whom when, drawn by Mermaid", (*calltree.Tree).WriteSequence)
-	return out
-}
 
 func runExport(a *app, _ context.Context, c *command, args []string) int {
 	var help strings.Builder
 	help.WriteString("\nexport writes a trace in another tool's format, to standard output or to a file.\nFormats with everything in the trace:\n\n")
-	formats := exportFormats()
+	formats := export.Formats()
 	var names []string
 	for i, f := range formats {
 		names = append(names, f.Name)
-		if i > 0 && f.tree != nil && formats[i-1].tree == nil {
+		if i > 0 && f.Of != export.Trace && formats[i-1].Of == export.Trace {
 			help.WriteString("\nFormats with the call tree, as tree shows it (without package initialisation and\nwithout the baseline's calls):\n\n")
 		}
 		fmt.Fprintf(&help, "  %-11s%s\n", f.Name, f.About)
@@ -73,7 +36,7 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	var name string
 	addChoice(f, &name, "format", "the `FORMAT`, one of the above", names...)
 	out := f.StringP("output", "o", "-", "write to `FILE`")
-	largest := byteSize(exportCeiling)
+	largest := byteSize(export.Ceiling)
 	f.Var(&largest, "max-size", "write at most `SIZE` (default 1GiB)")
 	f.Lookup("max-size").DefValue = "" // said above, as people say it
 	a.redactFlag(f)
@@ -99,9 +62,9 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	}
 	format := formats[slices.Index(names, name)]
 	switch flag := firstChanged(ofTrees); {
-	case flag != "" && format.tree == nil:
+	case flag != "" && format.Of == export.Trace:
 		return a.usage(c, fmt.Sprintf("--%s: %s has all that is in the trace; speedscope, for one, has the tree", flag, format.Name))
-	case firstChanged(ofDrawings) != "" && !format.drawing:
+	case firstChanged(ofDrawings) != "" && format.Of != export.Drawing:
 		return a.usage(c, fmt.Sprintf("--%s: %s has the whole tree, which --focus narrows", firstChanged(ofDrawings), format.Name))
 	}
 	if format.Binary && *out == "-" && terminal(a.stdout) {
@@ -111,10 +74,10 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	write, err := a.exporter(s, operand, format, &t, calltree.View{Depth: *depth, MaxNodes: *nodes})
+	r, err := a.exported(s, operand, format, &t, calltree.View{Depth: *depth, MaxNodes: *nodes})
 	if err == nil {
-		err = a.writeTo(*out, format.kind(), func(w io.Writer) error {
-			return write(&ceiling{w: w, left: int64(min(largest, math.MaxInt64)), most: largest})
+		err = a.writeTo(*out, kindOf(format), func(w io.Writer) error {
+			return format.Write(export.Limit(w, int64(min(largest, math.MaxInt64))), r)
 		})
 	}
 	if err != nil {
@@ -123,49 +86,31 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	return exitOK
 }
 
-// kind is what a format's text is.
-func (f *exportFormat) kind() output.Kind {
+// kindOf is what a format's text is.
+func kindOf(f export.Format) output.Kind {
 	switch {
 	case f.Binary:
 		return output.Bytes
-	case strings.HasSuffix(f.Ext, "json") || strings.HasSuffix(f.Ext, "jsonl"):
+	case f.JSON():
 		return output.JSON
 	}
 	return output.Text
 }
 
-// exportCeiling is the size of the largest export that nobody has asked for. Some
-// formats write the path of every node: a chain of functions becomes its square.
-const exportCeiling = 1 << 30
-
-// ceiling is a writer that takes so many bytes.
-type ceiling struct {
-	w    io.Writer
-	left int64
-	most byteSize
-}
-
-func (c *ceiling) Write(p []byte) (int, error) {
-	if c.left -= int64(len(p)); c.left < 0 {
-		return 0, fmt.Errorf("the export is larger than %s bytes\n--max-size allows more; --focus narrows the formats of the tree, and jsonl writes no path twice", phrase.Number(int64(c.most)))
-	}
-	return c.w.Write(p)
-}
-
-// exporter returns what writes a trace in a format.
-func (a *app) exporter(s *store.Store, name string, format exportFormat, t *treeFlags, o calltree.View) (func(io.Writer) error, error) {
-	if format.tree == nil {
-		tr, _, err := a.session(s).Load(name)
-		return func(w io.Writer) error { return format.Write(w, tr) }, err
+// exported is what a format needs of a trace.
+func (a *app) exported(s *store.Store, name string, format export.Format, t *treeFlags, o calltree.View) (r export.Run, err error) {
+	if format.Of == export.Trace {
+		r.Trace, _, err = a.session(s).Load(name)
+		return r, err
 	}
 	views, err := a.open(s, []string{name}, t)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	v := views[0]
 	a.treeNotes(v)
-	o.Counts, o.Positions, o.File, o.Command = true, format.Name != "sequence", v.File, a.treeCommand(v, t)
-	return func(w io.Writer) error { return format.tree(w, v, o) }, nil
+	o.Counts, o.Positions, o.File, o.Command = true, true, v.File, a.treeCommand(v, t)
+	return export.Run{Trace: v.Trace, Tree: v.Tree, Title: v.Title(), View: o}, nil
 }
 
 // firstChanged returns the name of a flag of f that was given, "" for none.

@@ -21,6 +21,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"tracerag/export"
 	"tracerag/session"
 	"tracerag/trace"
 	"tracerag/trace/store"
@@ -316,7 +317,7 @@ var takesTrace = map[string]func(file string) [][]string{
 	"show":   one("show", "TRACE"),
 	"rm":     one("rm", "--dir=nowhere", "TRACE"),
 	"export": func(f string) (out [][]string) {
-		for _, format := range exportFormats() {
+		for _, format := range export.Formats() {
 			out = append(out, []string{"export", "--format=" + format.Name, f})
 		}
 		return out
@@ -455,7 +456,7 @@ func TestExportsHaveACeiling(t *testing.T) {
 	h := hostileFile{write: func(w *profileWriter) { chain(w, 1000) }}
 	h.make(t, filepath.Join(dir, "run.pb.gz"))
 	out := filepath.Join(dir, "out")
-	for _, f := range exportFormats() {
+	for _, f := range export.Formats() {
 		if err := os.WriteFile(out, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -23,6 +23,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"tracerag/export"
 	"tracerag/llm/llmtest"
 	"tracerag/prompt"
 	"tracerag/redact"
@@ -263,7 +264,7 @@ func (l *leaker) looks() map[string][][]string {
 	}
 	l.write("experiment.yaml", fmt.Sprintf("name: leaker\nprogram: %s\nruns:\n  one: {args: [--db-password, %q, %q]}\nvariants: [T, ordered]\nmodels: [gpt-4o]\nrepetitions: 1\ninquiries:\n  - id: who\n    runs: [one]\n    question: %q\n    answer: main.takeMap\n    criteria:\n      - {id: function, text: named, functions: [main.takeMap]}\n",
 		l.module, l.args, "plain", "what of "+l.args+"?"))
-	for _, f := range exportFormats() {
+	for _, f := range export.Formats() {
 		out["export"] = append(out["export"], []string{"--format", f.Name, first}, []string{"--format", f.Name, "-o", at("export" + f.Ext), first})
 	}
 	for _, f := range []string{"text", "json", "dot", "mermaid", "sequence"} {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"tracerag/export"
 	"tracerag/llm/llmtest"
 	"tracerag/trace"
 	"tracerag/trace/store"
@@ -103,7 +104,7 @@ func TestSecretsStayHere(t *testing.T) {
 		{"tree"}, {"tree", "--json"}, {"tree", "--format=dot"}, {"tree", "--format=mermaid"}, {"compare", "@prev", "@last"}, {"compare", "--json", "@prev", "@last"},
 		{"show"}, {"show", "--json"}, {"list"}, {"list", "--json"}, {"sizes"}, {"report"}, {"report", "@prev", "@last"},
 	}
-	for _, f := range exportFormats() {
+	for _, f := range export.Formats() {
 		looks = append(looks, []string{"export", "--format", f.Name})
 	}
 	look := func(where, text string) {

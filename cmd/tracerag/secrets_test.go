@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 
+	"tracerag/export"
 	"tracerag/fixtures"
 	"tracerag/llm/llmtest"
 )
@@ -50,7 +51,7 @@ func TestKeyIsNowhere(t *testing.T) {
 		s.run(0, good, "prompt", "--tokens", "Why?")
 		s.run(1, good, "compare", "@prev", "@last")
 		s.run(1, good, "compare", "--json", "@prev", "@last")
-		for _, format := range exportFormats() {
+		for _, format := range export.Formats() {
 			s.run(0, good, "export", "--format", format.Name, "-o", filepath.Join(s.dir, "export"+format.Ext))
 			s.run(0, good, "export", "--format", format.Name)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"tracerag/calltree"
 	"tracerag/eval/trial"
+	"tracerag/export"
 	"tracerag/llm"
 	"tracerag/prompt"
 	"tracerag/session"
@@ -51,6 +52,9 @@ func wayOut(err error) string {
 	}
 	if isA[*prompt.OverBudgetError](err) {
 		return "give a larger --budget, or ask a shorter question"
+	}
+	if isA[*export.SizeError](err) {
+		return "--max-size allows more; --focus narrows the formats of the tree, and jsonl writes no path twice"
 	}
 	return llm.Hint(err)
 }

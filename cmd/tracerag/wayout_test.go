@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tracerag/calltree"
+	"tracerag/export"
 	"tracerag/prompt"
 	"tracerag/session"
 )
@@ -26,6 +27,7 @@ func TestWayOut(t *testing.T) {
 		{&session.LargeTreeError{Path: "x", Nodes: 7, Err: errors.New("too much")}, []string{"--focus"}},
 		{&calltree.LimitError{Limit: 9}, []string{"--tree=graph", "--focus", "--baseline"}},
 		{&prompt.OverWindowError{Window: 300, Total: 500}, []string{"--budget", "--focus", "--baseline", "--include", "--variant T"}},
+		{&export.SizeError{Most: 9}, []string{"--max-size", "--focus"}},
 		{&prompt.OverBudgetError{Budget: 400, Least: 496}, []string{"--budget"}},
 	} {
 		if strings.Contains(c.err.Error(), "--") {

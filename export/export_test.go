@@ -16,8 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"tracerag/calltree"
+	"tracerag/export"
 	"tracerag/trace"
-	"tracerag/trace/export"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -90,16 +91,45 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+// run is a trace with its tree.
+func run(t *testing.T, tr *trace.Trace) export.Run {
+	t.Helper()
+	tree, err := calltree.Build(tr, calltree.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return export.Run{Trace: tr, Tree: tree, Title: "./app"}
+}
+
+// Every format stops at the ceiling, with an error that says so.
+func TestLimit(t *testing.T) {
+	for _, f := range export.Formats() {
+		var all, part bytes.Buffer
+		r := run(t, example())
+		if err := f.Write(export.Limit(&all, export.Ceiling), r); err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+		most := int64(all.Len() - 1)
+		var size *export.SizeError
+		if err := f.Write(export.Limit(&part, most), r); !errors.As(err, &size) || size.Most != most {
+			t.Errorf("%s: %v for %d bytes of %d", f.Name, err, most, all.Len())
+		}
+		if int64(part.Len()) > most {
+			t.Errorf("%s: %d bytes were written, %d were allowed", f.Name, part.Len(), most)
+		}
+	}
+}
+
 func TestEveryFormatOfTheExample(t *testing.T) {
 	for _, f := range export.Formats() {
 		var first, second bytes.Buffer
-		if err := errors.Join(f.Write(&first, example()), f.Write(&second, example())); err != nil {
+		if err := errors.Join(f.Write(&first, run(t, example())), f.Write(&second, run(t, example()))); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(first.Bytes(), second.Bytes()) {
 			t.Errorf("%s: equal traces give different bytes", f.Name)
 		}
-		if !f.Binary { // compressed bytes are the Go version's; doc_test.go shows what is in them
+		if !f.Binary && f.Of == export.Trace { // package calltree has the others; compressed bytes are the Go version's; doc_test.go shows what is in them
 			golden(t, "example"+f.Ext, first.Bytes())
 		}
 	}
@@ -108,10 +138,10 @@ func TestEveryFormatOfTheExample(t *testing.T) {
 func TestEveryFormatTakesATraceOfNothingAndReportsAFullDisk(t *testing.T) {
 	full := errors.New("disk full")
 	for _, f := range export.Formats() {
-		if err := f.Write(io.Discard, &trace.Trace{}); err != nil {
+		if err := f.Write(io.Discard, run(t, &trace.Trace{})); err != nil {
 			t.Errorf("%s: an empty trace: %v", f.Name, err)
 		}
-		if err := f.Write(failing{full}, example()); !errors.Is(err, full) {
+		if err := f.Write(failing{full}, run(t, example())); !errors.Is(err, full) {
 			t.Errorf("%s: %v, want %v", f.Name, err, full)
 		}
 	}

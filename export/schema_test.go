@@ -14,7 +14,7 @@ import (
 // written are required. (That a whole output satisfies it is seen by a validator, in
 // cmd/tracerag's TestOtherTools.)
 func TestSchemaHasTheFieldsThatAreWritten(t *testing.T) {
-	data, err := os.ReadFile("../../docs/schema/trace-1.json")
+	data, err := os.ReadFile("../docs/schema/trace-1.json")
 	if err != nil {
 		t.Fatal(err)
 	}
