@@ -266,17 +266,17 @@ func (x *exchange) read(stream io.Writer) (Answer, *Error) {
 
 // emptyAnswer explains an answer that ended well and says nothing.
 func emptyAnswer(a Answer, thought bool) *Error {
-	e := &Error{Kind: KindEmpty, what: "the answer is empty"}
+	e := &Error{Kind: KindEmpty, what: "the answer is empty", MoreTokens: a.FinishReason != "content_filter"}
 	switch {
 	case a.FinishReason == "content_filter":
 		e.what = "the answer was withheld by the server's content filter"
 		e.hint = "put the question differently, or ask another model"
 	case a.FinishReason == "length" && thought:
 		e.what = "the model thought until its token limit and did not come to an answer"
-		e.hint = "allow more tokens for the answer (--max-tokens)"
+		e.hint = "allow more tokens for the answer"
 	case a.FinishReason == "length":
 		e.what = "the answer ended at its token limit before its first word"
-		e.hint = "the prompt may fill the model's whole context: " + smaller + ", or allow more tokens for the answer (--max-tokens)"
+		e.hint = "the prompt may fill the model's whole context: make it smaller, or allow more tokens for the answer"
 	}
 	return e
 }

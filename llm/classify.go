@@ -87,7 +87,7 @@ func (x *exchange) serverSays(s said, status int) *Error {
 	switch {
 	case status == 429 && first(&prompt, &limit, requestLimit, s.message):
 		e.Kind, e.what = KindTooLarge, "the prompt is larger than the account may send in one request"
-		e.hint = smaller + ", ask a model with a higher limit, or raise the account's tier; waiting does not help"
+		e.hint = "make the prompt smaller, ask a model with a higher limit, or raise the account's tier; waiting does not help"
 		e.PromptTokens, e.LimitTokens = prompt, limit
 		e.what += sizes(prompt, limit)
 	case status != 401 && status != 429 && (long || overflowCode.MatchString(s.code) || overflowCode.MatchString(s.kind)), status == 413:
@@ -95,7 +95,7 @@ func (x *exchange) serverSays(s said, status int) *Error {
 		e.PromptTokens, e.LimitTokens = max(prompt, s.prompt), max(limit, s.limit)
 		e.what += sizes(e.PromptTokens, e.LimitTokens)
 		if c.isOllama(s.message) {
-			e.hint = smaller + ", or give the model a larger context (OLLAMA_CONTEXT_LENGTH, num_ctx)"
+			e.hint = "make the prompt smaller, or give the model a larger context (OLLAMA_CONTEXT_LENGTH, num_ctx)"
 		}
 	case status == 402 || quotaCode.MatchString(s.code) || quotaCode.MatchString(s.kind):
 		e.Kind, e.what = KindQuota, "the account has no credit left"

@@ -40,12 +40,15 @@ type Error struct {
 	Model     string
 	Status    int    // HTTP status, 0 when there was none
 	Message   string // the server's or the network's words: one line, no control characters, redacted
-	RequestID string // what the server's operator wants to hear, "" when not told
+	RequestID string // what the server's operator wants to hear, "" when unknown
 	Attempts  int    // requests sent for this question
 
-	// For KindTooLarge, when the server told: tokens of the prompt and of the
+	// For KindTooLarge, if the server says so: tokens of the prompt and of the
 	// most that fits. 0 when it did not.
 	PromptTokens, LimitTokens int
+
+	// MoreTokens says that a larger token limit for the answer may help.
+	MoreTokens bool
 
 	what  string // what happened, in our words
 	hint  string // the way out; "" for the kind's own
@@ -116,15 +119,12 @@ func Hint(err error) string {
 	return kindHints[e.Kind]
 }
 
-// smaller names what makes a prompt smaller.
-const smaller = "narrow the call tree (--focus, --baseline), leave the sources out (--variant T)"
-
 // kindHints holds what helps whichever server it was. Names of variables are
 // FromEnv's.
 var kindHints = map[Kind]string{
 	KindAuth:      "check that the key belongs to this server and is still valid (OPENAI_API_KEY, TRACERAG_API_KEY_FILE, OPENAI_BASE_URL)",
 	KindModel:     "name a model that this server has (TRACERAG_MODEL)",
-	KindTooLarge:  smaller + ", or ask a model with a larger context",
+	KindTooLarge:  "make the prompt smaller, or ask a model with a larger context",
 	KindURL:       "the base URL is the part before /chat/completions and usually ends in /v1 (OPENAI_BASE_URL)",
 	KindConnect:   "check the network, the proxy (HTTPS_PROXY) and the base URL (OPENAI_BASE_URL)",
 	KindRateLimit: "wait a little and ask again, or ask another model",
@@ -133,8 +133,8 @@ var kindHints = map[Kind]string{
 	KindTimeout:   "ask again, or allow more time: large prompts and slow machines need minutes before the first word",
 	KindDropped:   "ask again",
 	KindProtocol:  "the base URL may name something that is not an OpenAI-compatible endpoint (OPENAI_BASE_URL)",
-	KindTooLong:   "no honest answer is so long: ask again, or allow more (--max-answer)",
-	KindEmpty:     "ask again, or allow more tokens for the answer (--max-tokens): a reasoning model spends them on thinking first",
+	KindTooLong:   "no honest answer is so long: ask again, or allow a longer answer",
+	KindEmpty:     "ask again, or allow more tokens for the answer: a reasoning model spends them on thinking first",
 }
 
 // configError is a fault in the configuration, found before anything is sent.

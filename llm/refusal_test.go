@@ -44,7 +44,7 @@ func TestRefusals(t *testing.T) {
 
 		// Too long.
 		{"OpenAI: context", 400, `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 150123 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`,
-			KindTooLarge, 150123, 128000, "150123 tokens, 128000 fit", "--variant T"},
+			KindTooLarge, 150123, 128000, "150123 tokens, 128000 fit", "make the prompt smaller"},
 		{"OpenAI: context, newer", 400, `{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300001 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`,
 			KindTooLarge, 300001, 272000, "", ""},
 		{"vLLM: context", 400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages, 1000 in the completion). Please reduce the length of the messages or completion.","type":"BadRequestError","param":null,"code":400}`,

@@ -218,9 +218,9 @@ func (c *completer) value(f *pflag.Flag, operands []string) {
 		c.words("true", "false")
 	case what == "DIR":
 		c.more = ":dirs"
-	case what == "FILE", what == "BASELINE":
+	case what == "FILE", what == "REFERENCE":
 		c.more = ":files"
-		if what == "BASELINE" {
+		if what == "REFERENCE" {
 			c.traces()
 		}
 	case strings.HasPrefix(what, "TRACE"):

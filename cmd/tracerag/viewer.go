@@ -219,7 +219,7 @@ func (m *pageModel) Ask(ctx context.Context, d viewer.Draft, p *prompt.Prompt, s
 	out := output.New(stream, output.Text, m.app.knownSecrets)
 	answer, askErr := client.Ask(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: p.Text}}}, out)
 	askErr = cmp.Or(askErr, out.Flush())
-	if hint := llm.Hint(askErr); hint != "" {
+	if hint := wayOut(askErr); hint != "" {
 		askErr = fmt.Errorf("%w\n%s", askErr, hint)
 	}
 	if answer.Text == "" {

@@ -56,7 +56,25 @@ func wayOut(err error) string {
 	if isA[*export.SizeError](err) {
 		return "--max-size allows more; --focus narrows the formats of the tree, and jsonl writes no path twice"
 	}
-	return llm.Hint(err)
+	return modelWayOut(err)
+}
+
+// modelWayOut is llm's own hint, which knows no flags, and the flags that help.
+func modelWayOut(err error) string {
+	hint := llm.Hint(err)
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return hint
+	}
+	switch {
+	case e.Kind == llm.KindTooLarge:
+		return hint + "\n--budget, --focus, --baseline and --variant=T make the prompt smaller"
+	case e.Kind == llm.KindTooLong:
+		return hint + "\n--max-answer allows a longer answer"
+	case e.MoreTokens:
+		return hint + "\n--max-tokens allows more tokens"
+	}
+	return hint
 }
 
 func isA[E error](err error) bool {
