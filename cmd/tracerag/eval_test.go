@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -52,24 +49,12 @@ inquiries:
       - {id: good, text: it is well explained}
 `
 
-const twiceQuestions = 24
-
-// examinee is a directory with an experiment, and a server that counts what it is
-// asked.
+// examinee is a directory with an experiment, and the environment that it runs in.
 type examinee struct {
-	t      *testing.T
-	dir    string
-	file   string
-	server *llmtest.Server
-	env    []string
-
-	mu       sync.Mutex
-	answered map[string]int // requests that were answered, by model and message
-	hang     func(n int) bool
-	asked    chan int // gets the number of each request as it comes, unless nil
-	release  chan struct{}
-	n        int
-	silent   bool // about usage
+	t    *testing.T
+	dir  string
+	file string
+	env  []string
 }
 
 func newExaminee(t *testing.T, text string, args ...any) *examinee {
@@ -77,66 +62,17 @@ func newExaminee(t *testing.T, text string, args ...any) *examinee {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("no quick recorder for this system")
 	}
-	x := &examinee{t: t, dir: t.TempDir(), answered: map[string]int{}}
+	x := &examinee{t: t, dir: t.TempDir()}
 	x.file = filepath.Join(x.dir, "experiment.yaml")
 	if err := os.WriteFile(x.file, fmt.Appendf(nil, text, args...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	x.server = llmtest.New(t, llmtest.Step{Handle: x.handle})
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "OPENAI_") && !strings.HasPrefix(name, "TRACERAG_") && !strings.HasPrefix(name, "AZURE_") {
 			x.env = append(x.env, v)
 		}
 	}
-	x.env = append(x.env, "OPENAI_BASE_URL="+x.server.URL())
 	return x
-}
-
-// handle answers, or hangs until it is released or the client is gone.
-func (x *examinee) handle(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	var c llmtest.Chat
-	if err := json.Unmarshal(body, &c); err != nil {
-		x.t.Error(err)
-	}
-	x.mu.Lock()
-	x.n++
-	n, hang, asked, release := x.n, x.hang != nil && x.hang(x.n), x.asked, x.release
-	x.mu.Unlock()
-	if asked != nil {
-		asked <- n
-	}
-	if hang {
-		select {
-		case <-release:
-		case <-r.Context().Done():
-			return
-		}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	usage := `,"usage":{"prompt_tokens":1000,"completion_tokens":50,"total_tokens":1050}`
-	if x.silent {
-		usage = ""
-	}
-	fmt.Fprintf(w, `{"model":%q,"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"By `+"`main.feature`"+`, name."}}]%s}`, c.Model, usage)
-	x.mu.Lock()
-	x.answered[c.Model+"\x00"+c.Messages[0].Content]++
-	x.mu.Unlock()
-}
-
-// set changes how the server answers. It goes through the lock, since the race
-// detector does not see what happens by way of another process.
-func (x *examinee) set(change func()) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	change()
-}
-
-// requests is how many there were.
-func (x *examinee) requests() int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.n
 }
 
 func (x *examinee) command(args ...string) *exec.Cmd {
@@ -155,186 +91,6 @@ func (x *examinee) run(code int, args ...string) (stdout, stderr string) {
 		x.t.Fatalf("%v, want exit code %d\n%s", err, code, &errs)
 	}
 	return out.String(), errs.String()
-}
-
-// everything checks that each question was answered, and what beyond that was asked:
-// at most extra questions again.
-func (x *examinee) everything(extra int) {
-	x.t.Helper()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if len(x.answered) != twiceQuestions/3 {
-		x.t.Errorf("%d different questions were answered, want %d", len(x.answered), twiceQuestions/3)
-	}
-	for q, n := range x.answered {
-		if n < 3 {
-			x.t.Errorf("answered %d times, want 3: %.200q", n, q)
-		}
-		extra -= n - 3
-	}
-	if extra < 0 {
-		x.t.Errorf("%d questions were asked too often", -extra)
-	}
-	files, err := filepath.Glob(filepath.Join(x.dir, "out", "answers", "twice", "*.json"))
-	if err != nil || len(files) != twiceQuestions {
-		x.t.Errorf("%d answers are saved, %v, want %d", len(files), err, twiceQuestions)
-	}
-}
-
-// TestExperimentGoesOn breaks an experiment off at each of several points, in each of
-// several ways, and starts it again: nothing is lost, and nothing that was answered is
-// asked again.
-func TestExperimentGoesOn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts many processes")
-	}
-	program := fixtures.Dir("twice")
-	t.Run("killed while it waits for an answer", func(t *testing.T) {
-		x := newExaminee(t, twiceExperiment, program)
-		for _, at := range []int{1, 2, 3, 9, 5} {
-			x.killedAt(at)
-		}
-		_, stderr := x.run(0)
-		if !strings.Contains(stderr, " was asked earlier and never answered") {
-			t.Errorf("nothing is said of the lost answer\n%s", stderr)
-		}
-		x.everything(0)
-		_, stderr = x.run(0)
-		if x.everything(0); !strings.Contains(stderr, "24 questions, 24 answered already") {
-			t.Errorf("the run that has nothing to do says\n%s", stderr)
-		}
-	})
-	t.Run("killed at any time", func(t *testing.T) {
-		x := newExaminee(t, twiceExperiment, program)
-		kills := 0
-		for i := range 12 {
-			cmd := x.command("--parallel=2")
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			time.AfterFunc(time.Duration(100+40*i)*time.Millisecond, func() { _ = cmd.Process.Kill() })
-			if cmd.Wait() != nil {
-				kills++
-			}
-		}
-		x.run(0)
-		x.everything(2 * kills) // what was under way, or answered and not saved yet
-	})
-	t.Run("interrupted", func(t *testing.T) {
-		x := newExaminee(t, twiceExperiment, program)
-		x.set(func() {
-			x.asked, x.release = make(chan int, 99), make(chan struct{})
-			x.hang = func(n int) bool { return n == 5 }
-		})
-		cmd := x.command()
-		var errs bytes.Buffer
-		cmd.Stderr = &errs
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		for n := range x.asked {
-			if n == 5 {
-				break
-			}
-		}
-		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(100 * time.Millisecond) // it is to come before the answer
-		close(x.release)
-		_ = cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(errs.String(), "19 questions are still open: the same command again goes on") {
-			t.Errorf("exit code %d, want 1\n%s", code, &errs)
-		}
-		x.run(0)
-		x.everything(0)
-	})
-	t.Run("interrupted before the judge", func(t *testing.T) {
-		x := newExaminee(t, twiceExperiment, program)
-		x.set(func() {
-			x.asked, x.release = make(chan int, 99), make(chan struct{})
-			x.hang = func(n int) bool { return n == 1 }
-		})
-		cmd := x.command("--judge=judge", "--model=one", "--variant=T", "--inquiry=who", "--repetitions=1")
-		var errs bytes.Buffer
-		cmd.Stderr = &errs
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		<-x.asked
-		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(100 * time.Millisecond) // it is to come before the answer
-		close(x.release)
-		_ = cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); code != 1 || x.requests() != 1 || !strings.Contains(errs.String(), "1 of 1 question answered") || !strings.Contains(errs.String(), "1 question is still open") {
-			t.Errorf("exit code %d, want 1, of %d questions\n%s", code, x.requests(), &errs)
-		}
-	})
-	t.Run("the server fails now and then", func(t *testing.T) {
-		x := newExaminee(t, twiceExperiment, program)
-		healthy := x.server
-		var n int
-		failing := llmtest.New(t, llmtest.Step{Handle: func(w http.ResponseWriter, r *http.Request) {
-			if n++; n%4 == 0 {
-				w.WriteHeader(http.StatusInternalServerError)
-				return
-			}
-			x.handle(w, r)
-		}})
-		x.env = append(x.env, "OPENAI_BASE_URL="+failing.URL())
-		_, stderr := x.run(1, "--retries=-1")
-		if !strings.Contains(stderr, "18 of 24 questions answered") || !strings.Contains(stderr, "no answer: twice ") {
-			t.Errorf("messages:\n%s", stderr)
-		}
-		x.env = append(x.env, "OPENAI_BASE_URL="+healthy.URL())
-		x.run(0)
-		x.everything(0)
-	})
-	t.Run("more repetitions and models later", func(t *testing.T) {
-		x := newExaminee(t, twiceExperiment, program)
-		x.run(0, "--repetitions=1")
-		x.run(0, "--repetitions=2", "--model=one")
-		x.run(0)
-		x.everything(0)
-	})
-}
-
-// killedAt kills the command while it waits for the n-th answer of all its runs.
-func (x *examinee) killedAt(n int) {
-	x.t.Helper()
-	x.mu.Lock()
-	x.asked, x.release = make(chan int, 99), make(chan struct{})
-	asked := x.asked
-	first := x.n
-	x.hang = func(k int) bool { return k-first >= n }
-	x.mu.Unlock()
-	cmd := x.command()
-	if err := cmd.Start(); err != nil {
-		x.t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-wait:
-	for {
-		select {
-		case k := <-asked:
-			if k-first >= n {
-				_ = cmd.Process.Kill()
-				<-ended
-				break wait
-			}
-		case err := <-ended: // less than n were left
-			if err != nil {
-				x.t.Errorf("%v", err)
-			}
-			break wait
-		}
-	}
-	x.mu.Lock()
-	x.hang, x.asked = nil, nil
-	x.mu.Unlock()
 }
 
 // moduleOf copies a fixture into a module of its own, whose size does not change with

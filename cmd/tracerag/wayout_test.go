@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tracerag/calltree"
+	"tracerag/eval/trial"
 	"tracerag/export"
 	"tracerag/prompt"
 	"tracerag/session"
@@ -28,6 +29,11 @@ func TestWayOut(t *testing.T) {
 		{&calltree.LimitError{Limit: 9}, []string{"--tree=graph", "--focus", "--baseline"}},
 		{&prompt.OverWindowError{Window: 300, Total: 500}, []string{"--budget", "--focus", "--baseline", "--include", "--variant T"}},
 		{&export.SizeError{Most: 9}, []string{"--max-size", "--focus"}},
+		{&trial.NoModelError{Path: "x.yaml"}, []string{"--model NAME"}},
+		{&trial.NoCeilingError{Need: 1.5}, []string{"--max-cost=1.50"}},
+		{&trial.NoCeilingError{Judge: "gpt-4o"}, []string{"--max-cost=DOLLARS"}},
+		{&trial.TooLongError{Model: "one", Prompts: []string{"who"}}, []string{"--models"}},
+		{&trial.CutError{File: "out/a.json"}, []string{"--max-tokens, and remove out/a.json"}},
 		{&prompt.OverBudgetError{Budget: 400, Least: 496}, []string{"--budget"}},
 	} {
 		if strings.Contains(c.err.Error(), "--") {
