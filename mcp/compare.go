@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tracerag/calltree"
+	"tracerag/session"
 )
 
 type compareArgs struct {
@@ -60,12 +61,12 @@ func (s *server) compare(_ context.Context, in compareArgs) (answer[compareFacts
 	if f := d.FirstDivergence; f != nil {
 		out.facts.PathA, out.facts.PathB = pathNames(f.PathA()), pathNames(f.PathB())
 	}
-	head := fmt.Sprintf("a: %s\nb: %s\n", a.head(), b.head())
+	head := fmt.Sprintf("a: %s\nb: %s\n", head(a), head(b))
 	if a.Trace.Program.BuildID != b.Trace.Program.BuildID {
 		head += "the runs are of different builds\n"
 	}
 	if !a.Trace.SamePackages(b.Trace) {
-		head += "the runs recorded different packages; a missing call may just be unrecorded\n"
+		head += session.OtherPackages + "\n"
 	}
 	head = s.clip(limit/2, head)
 	total := d.Common + d.Changed + d.Moved + d.Added + d.Removed

@@ -17,6 +17,7 @@ import (
 	"tracerag/calltree"
 	"tracerag/prompt"
 	"tracerag/rank"
+	"tracerag/session"
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/symbol"
@@ -77,7 +78,7 @@ func (f *fake) Open(whole bool, names ...string) (*View, error) {
 			return nil, err
 		}
 		tree := t.tree()
-		r := &Run{ID: t.id, Title: t.command, Trace: t.trace, Tree: tree, Source: text, Notes: []string{"2 functions could not be watched"}}
+		r := &session.Run{ID: t.id, Title: t.command, Trace: t.trace, Tree: tree, Source: text, Notes: []string{"2 functions could not be watched"}}
 		if !whole {
 			tree.Walk(func(n *calltree.Node, _ int) bool {
 				r.Pruned += len(strings.Split(n.Func.Name, "Flags")) - 1

@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tracerag/prompt"
+	"tracerag/session"
 )
 
 type promptArgs struct {
@@ -37,7 +38,7 @@ func (s *server) prompt(_ context.Context, in promptArgs) (answer[none], error) 
 	}
 	for _, r := range v.Runs {
 		if r.Tree.Size == 0 {
-			return answer[none]{}, r.empty("to put into a prompt")
+			return answer[none]{}, empty(r, "to put into a prompt")
 		}
 	}
 	p, err := v.Prompt(in.Question, limit)
@@ -53,7 +54,7 @@ func (s *server) prompt(_ context.Context, in promptArgs) (answer[none], error) 
 
 // empty says why there is nothing in a run's tree for what is asked, and where to
 // look.
-func (r *Run) empty(what string) error {
+func empty(r *session.Run, what string) error {
 	if r.Pruned > 0 {
 		return fmt.Errorf("trace %s: nothing %s: its baseline made the same calls; call_tree whole=true shows them", r.ID, what)
 	}

@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tracerag/rank"
+	"tracerag/session"
 )
 
 type rankArgs struct {
@@ -59,12 +60,12 @@ func (s *server) rank(_ context.Context, in rankArgs) (answer[rankFacts], error)
 	}
 	r := v.Runs[0]
 	if r.Tree.Size == 0 {
-		return out, r.empty("to rank")
+		return out, empty(r, "to rank")
 	}
 	ranking := v.Rank(in.Question)
 	out.facts.Total = len(ranking.Functions)
 	var b strings.Builder
-	b.WriteString(r.head() + "\n")
+	b.WriteString(head(r) + "\n")
 	room := limit - s.count.Count(b.String()) - 40 // for the mark
 	structured := limit - 40
 	for i := range ranking.Functions[:min(in.Limit, len(ranking.Functions))] {
@@ -85,7 +86,7 @@ func (s *server) rank(_ context.Context, in rankArgs) (answer[rankFacts], error)
 	return out, nil
 }
 
-func rankLine(runs []*Run, f *rank.Ranked, i int) (string, functionFacts) {
+func rankLine(runs []*session.Run, f *rank.Ranked, i int) (string, functionFacts) {
 	facts := functionFacts{Name: f.Name, Position: f.Position, Score: float64(int(f.Score*1000)) / 1000, Calls: f.Calls, Why: cutText(f.Why(), 400)}
 	name := f.Name
 	if n := nodeOf(runs, f.Symbol); n != nil {

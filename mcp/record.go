@@ -116,7 +116,7 @@ func (s *server) recordText(rec *Recorded, c Command, limit int) string {
 			fmt.Fprintf(&b, "trace %s: %v\n", id, err)
 			continue
 		}
-		fmt.Fprintf(&b, "%s, %d calls of %d functions; call tree: %d nodes", r.head(), r.Trace.Calls(), len(r.Trace.Functions), r.Tree.Size)
+		fmt.Fprintf(&b, "%s, %d calls of %d functions; call tree: %d nodes", head(r), r.Trace.Calls(), len(r.Trace.Functions), r.Tree.Size)
 		if len(c.Baseline) > 0 && r.Trace.Baseline == "" {
 			b.WriteString("; the baseline failed, and nothing is left out by it")
 		}

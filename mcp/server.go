@@ -24,7 +24,8 @@
 // only where the user has said so when the server was started, and only in a
 // directory below the working directory. Texts pass [Options.Mask] on their way out.
 //
-// The package records nothing, and knows no store: see [Backend].
+// The package records nothing. It finds and opens traces by a [Backend], which is
+// [Traces] but in tests.
 package mcp
 
 import (
@@ -38,12 +39,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"tracerag/calltree"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
 	"tracerag/rank"
-	"tracerag/source"
-	"tracerag/trace"
+	"tracerag/session"
 )
 
 // Options say what is served, and what is allowed.
@@ -84,23 +83,11 @@ type Listed struct {
 
 // View is one trace, or several, as they are looked at. Its texts hold no secrets.
 type View struct {
-	Runs []*Run
+	Runs []*session.Run
 	// Rank ranks the functions of all runs together.
 	Rank func(question string) *rank.Ranking
 	// Prompt makes the prompt of all runs.
 	Prompt func(question string, budget int) (*prompt.Prompt, error)
-}
-
-// Run is one recorded run.
-type Run struct {
-	ID     string
-	Title  string // command line
-	Trace  *trace.Trace
-	Tree   *calltree.Tree
-	Pruned int      // nodes that the baseline did, too
-	Notes  []string // what was not recorded
-	Source func(trace.Function) source.Text
-	File   func(*trace.Function) string // name of a function's file, as trees have it
 }
 
 // Command is a program that is to be run and recorded.
@@ -235,7 +222,7 @@ func (s *server) open(whole bool, names ...string) (*View, error) {
 }
 
 // openRun opens one trace.
-func (s *server) openRun(whole bool, name string) (*Run, error) {
+func (s *server) openRun(whole bool, name string) (*session.Run, error) {
 	v, err := s.open(whole, name)
 	if err != nil {
 		return nil, err
@@ -244,7 +231,7 @@ func (s *server) openRun(whole bool, name string) (*Run, error) {
 }
 
 // head is the line that says what an answer is about.
-func (r *Run) head() string {
+func head(r *session.Run) string {
 	line := "trace " + r.ID + ": " + cutText(r.Title, 200)
 	if r.Trace.Sampled {
 		return line + " (samples, not calls)"

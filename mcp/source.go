@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tracerag/calltree"
+	"tracerag/session"
 	"tracerag/source"
 )
 
@@ -211,7 +212,7 @@ func (l *listing) body(from int) string {
 
 // nodeOf finds the first node of a function, or of one that is a part of it, by the
 // linker name of its declaration; nil if the trees have none.
-func nodeOf(runs []*Run, symbol string) *calltree.Node {
+func nodeOf(runs []*session.Run, symbol string) *calltree.Node {
 	for _, r := range runs {
 		var exact, part *calltree.Node
 		r.Tree.Walk(func(n *calltree.Node, _ int) bool {

@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tracerag/calltree"
+	"tracerag/session"
 )
 
 type treeArgs struct {
@@ -42,9 +43,9 @@ func (s *server) callTree(_ context.Context, in treeArgs) (answer[none], error) 
 }
 
 // treeText is the answer about a run's tree, or a part of it.
-func (s *server) treeText(r *Run, focus string, depth, limit int) (string, error) {
+func (s *server) treeText(r *session.Run, focus string, depth, limit int) (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", r.head())
+	fmt.Fprintf(&b, "%s\n", head(r))
 	tree := r.Tree
 	if focus == "" {
 		fmt.Fprintf(&b, "%d nodes", tree.Size)
@@ -71,7 +72,7 @@ func (s *server) treeText(r *Run, focus string, depth, limit int) (string, error
 }
 
 // tree renders a tree to a number of tokens.
-func (s *server) tree(r *Run, tree *calltree.Tree, depth, limit int) string {
+func (s *server) tree(r *session.Run, tree *calltree.Tree, depth, limit int) string {
 	return s.fit(limit, tree.Size, func(n int) string {
 		var b strings.Builder
 		v := calltree.View{Depth: depth, MaxNodes: n, Counts: true, Positions: true, IDs: true, File: r.File, Cut: func(nodes int, focus string) string {
@@ -92,7 +93,7 @@ func clipped(n int, what, ask string) string {
 
 // find returns the nodes that an agent named. A function that the baseline called,
 // too, is not in the tree, and an agent would take that for a mistyped name.
-func find(r *Run, pattern string) ([]*calltree.Node, error) {
+func find(r *session.Run, pattern string) ([]*calltree.Node, error) {
 	found, err := r.Tree.Find(pattern)
 	if err != nil && r.Pruned > 0 {
 		return nil, fmt.Errorf("%w\nthe baseline's calls are left out: call_tree and source show them with whole=true", err)

@@ -49,7 +49,7 @@ func (s *server) values(_ context.Context, in valuesArgs) (answer[none], error) 
 		}
 		return answer[none]{}, fmt.Errorf("trace %s holds no values%s: they are observed only when a run is recorded with values=FUNCTION (record), or tracerag run --values=FUNCTION", r.ID, of)
 	}
-	head := r.head() + "\n"
+	head := head(r) + "\n"
 	text := s.fit(limit-s.count.Count(head), valueLines(nodes), func(n int) string { return writeValues(nodes, n) })
 	return answer[none]{text: head + text}, nil
 }

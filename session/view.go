@@ -65,15 +65,6 @@ func (v *View) Notes() []string { return LossNotes(v.Trace) }
 // Text returns the source of a function of the trace, with its secrets.
 func (v *View) Text(f trace.Function) source.Text { return v.Sources.Find(sourceFunc(&f)) }
 
-// MaskedText returns what gives the source of a function of the trace, without secrets.
-func (v *View) MaskedText(m *Masker) func(trace.Function) source.Text {
-	return func(f trace.Function) source.Text {
-		t := v.Text(f)
-		t.Doc, t.Signature, t.Body, t.Warning = m.Text(t.Doc), m.Text(t.Signature), m.Text(t.Body), m.Text(t.Warning)
-		return t
-	}
-}
-
 // File returns the name under which a function's file is shown in a tree: in the
 // program's own module the path within it, elsewhere the base name, since the
 // function's name has its package.

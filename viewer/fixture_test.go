@@ -9,6 +9,7 @@ import (
 
 	"tracerag/calltree"
 	"tracerag/prompt"
+	"tracerag/session"
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/viewer"
@@ -133,14 +134,14 @@ func (f *fixture) trace(calls []call) *trace.Trace {
 	return tr
 }
 
-func (f *fixture) run(tr *trace.Trace) viewer.Run {
+func (f *fixture) run(tr *trace.Trace) *session.Run {
 	f.t.Helper()
 	tree, err := calltree.Build(tr, calltree.Options{})
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	r := source.New(source.Config{Main: source.Module{Path: "example.com/draw"}, MainPackage: "example.com/draw", Dir: f.dir})
-	return viewer.Run{ID: "0a1b2c3d", Title: strings.Join(tr.Command, " "), Trace: tr, Tree: tree, Source: func(fn trace.Function) source.Text {
+	return &session.Run{ID: "0a1b2c3d", Title: strings.Join(tr.Command, " "), Trace: tr, Tree: tree, Source: func(fn trace.Function) source.Text {
 		return r.Find(source.Func{Name: fn.Name, Package: fn.Package, File: fn.File, StartLine: fn.StartLine})
 	}}
 }

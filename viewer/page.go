@@ -10,21 +10,9 @@ import (
 
 	"tracerag/calltree"
 	"tracerag/prompt"
-	"tracerag/source"
+	"tracerag/session"
 	"tracerag/trace"
 )
-
-// Run is one recorded run, as it is looked at.
-type Run struct {
-	ID    string // of the trace
-	Title string // the command line
-	Trace *trace.Trace
-	Tree  *calltree.Tree // pruned and focused
-	Notes []string       // what the recording lacks, what was pruned
-
-	// Source returns the text of a function of this run.
-	Source func(trace.Function) source.Text
-}
 
 // Draft says which prompt is to be made.
 type Draft struct {
@@ -35,7 +23,7 @@ type Draft struct {
 
 // Content is what a page shows.
 type Content struct {
-	Runs []Run // one, or two to compare
+	Runs []*session.Run // one, or two to compare
 
 	// Draft is what the prompt's fields hold at first.
 	Draft Draft

@@ -5,14 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"tracerag/calltree"
 	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/session"
-	"tracerag/trace"
 	"tracerag/trace/target"
 )
 
@@ -70,7 +67,7 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	// Every error is 2 here: 1 says that the runs differ.
 	failed := func(err error) int { a.fail(err); return exitUsage }
-	ignore, err := a.ignoring(o.ignore)
+	ignore, err := a.ignored(o.ignore)
 	if err != nil {
 		return a.usage(c, err.Error())
 	}
@@ -106,7 +103,7 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	if err != nil {
 		return failed(err)
 	}
-	d := ignore.compare(views)
+	d := session.Compare(views[0], views[1], ignore)
 	if err := a.printDiff(views, d, &o, func() error {
 		return d.WriteText(a.stdout, a.diffView(views, &o))
 	}); err != nil {
@@ -156,56 +153,19 @@ func (a *app) diffView(views []*session.View, o *compareFlags) calltree.View {
 	return calltree.View{Counts: true, Positions: true, Color: a.colors(), Depth: o.depth, MaxNodes: o.nodes, File: views[1].File}
 }
 
-const otherPackages = "the runs recorded different packages (--include, --exclude); a missing call may just be unrecorded"
-
 func (a *app) notePackages(views []*session.View) {
 	if !views[0].Trace.SamePackages(views[1].Trace) {
-		a.note("%s", otherPackages)
+		a.note("%s", session.OtherPackages)
 	}
 }
 
-// ignoring is what of two runs is left out of account.
-type ignoring struct {
-	what calltree.Ignore
-	drop []func(*calltree.Node) bool
-}
-
-func (a *app) ignoring(words []string) (ignoring, error) {
-	var out ignoring
-	for _, w := range words {
-		switch w {
-		case "counts":
-			out.what |= calltree.IgnoreCounts
-		case "order":
-			out.what |= calltree.IgnoreOrder
-		case "goroutines":
-			out.drop = append(out.drop, func(n *calltree.Node) bool { return n.Root == trace.RootGoroutine || n.Root == trace.RootCallback })
-		default:
-			if !strings.ContainsAny(w, "./") {
-				return out, fmt.Errorf("--ignore=%s: must be counts, order, goroutines or a package pattern (example.com/log/...)", w)
-			}
-			matches, err := target.MatchPackages(w, a.cwd)
-			if err != nil {
-				return out, fmt.Errorf("--ignore=%s: %w", w, err)
-			}
-			out.drop = append(out.drop, func(n *calltree.Node) bool { return matches(n.Func.Package) })
-		}
+// ignored is what --ignore leaves out.
+func (a *app) ignored(words []string) (session.Ignored, error) {
+	out, err := session.Ignore(words, func(pattern string) (func(string) bool, error) { return target.MatchPackages(pattern, a.cwd) })
+	if err != nil {
+		return out, fmt.Errorf("--%w", err)
 	}
 	return out, nil
-}
-
-func (i ignoring) compare(views []*session.View) *calltree.Diff {
-	var trees []*calltree.Tree
-	for _, v := range views {
-		tree := v.Tree
-		if len(i.drop) > 0 {
-			tree = tree.Without(func(n *calltree.Node) bool {
-				return slices.ContainsFunc(i.drop, func(drop func(*calltree.Node) bool) bool { return drop(n) })
-			})
-		}
-		trees = append(trees, tree)
-	}
-	return calltree.Compare(trees[0], trees[1], i.what)
 }
 
 // errNotOneRun is for commands that run several programs where one is needed.

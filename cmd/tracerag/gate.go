@@ -43,7 +43,7 @@ func (g *gateFlags) add(f *pflag.FlagSet) {
 const gateContext = 4
 
 // gate runs the command and holds it against the baseline.
-func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeFlags, o *compareFlags, ignore ignoring) (int, error) {
+func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeFlags, o *compareFlags, ignore session.Ignored) (int, error) {
 	s, err := a.store()
 	if err != nil {
 		return 0, err
@@ -78,7 +78,7 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	if err := a.session(s).Look(views, t.options()); err != nil {
 		return 0, err
 	}
-	d := ignore.compare(views)
+	d := session.Compare(views[0], views[1], ignore)
 	if d.A.Size+d.B.Size == 0 {
 		return 0, errors.New("nothing is left to compare (--ignore, --include): this gate would always pass")
 	}

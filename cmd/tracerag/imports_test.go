@@ -61,7 +61,7 @@ var layers = map[string][]string{
 	"bench/eval":        {"rank", "prompt"},
 	"bench/table":       {},
 
-	"viewer":             {"calltree", "prompt", "source", "trace"},
+	"viewer":             {"calltree", "phrase", "prompt", "session", "source", "trace"},
 	"viewer/browsertest": {},
 
 	"fixtures/experiments": {},
@@ -72,7 +72,7 @@ var layers = map[string][]string{
 	"eval/ask":     {},
 	"eval/trial":   {"atomicfile", "eval", "eval/ask", "eval/report", "eval/results", "llm", "phrase", "prompt", "prompt/tokens"},
 
-	"mcp": {"calltree", "prompt", "prompt/tokens", "rank", "source", "trace"},
+	"mcp": {"calltree", "prompt", "prompt/tokens", "rank", "session", "source", "trace", "trace/store"},
 
 	"cmd/tracerag": everything,
 }

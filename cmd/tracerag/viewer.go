@@ -110,47 +110,15 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 	if err != nil {
 		return nil, err
 	}
-	c := viewer.Content{
-		Clean:   a.masker().CleanJSON,
-		Draft:   viewer.Draft{Question: a.masker().Text(question), Variant: o.Variant, Budget: o.Budget},
-		Command: a.promptCommand(views, t, p),
-		Prompt:  a.pagePrompt(s, views, p, o),
-	}
-	for _, v := range views {
-		notes := v.Notes()
-		if v.Pruned > 0 {
-			notes = append(notes, fmt.Sprintf("%s left out, which %s did, too (--baseline=none shows them)", phrase.Plural(v.Pruned, "node", "nodes"), v.Base))
-		}
-		if !v.Trace.SamePackages(views[0].Trace) {
-			notes = append(notes, otherPackages)
-		}
-		c.Runs = append(c.Runs, viewer.Run{ID: v.Entry.ID, Title: v.Title(), Trace: v.Trace, Tree: v.Tree, Notes: notes, Source: v.MaskedText(a.masker())})
-		if model != nil {
+	if model != nil {
+		for _, v := range views {
 			model.about = append(model.about, v.Entry)
 		}
 	}
+	c := viewer.Views(a.session(s), views, o, p.types)
+	c.Draft = viewer.Draft{Question: a.masker().Text(question), Variant: o.Variant, Budget: o.Budget}
+	c.Command = a.promptCommand(views, t, p)
 	return viewer.New(c)
-}
-
-// pagePrompt returns what makes a page's prompts, each as tracerag prompt makes it.
-func (a *app) pagePrompt(s *store.Store, views []*session.View, p *promptFlags, o prompt.Options) func(viewer.Draft) (*prompt.Prompt, error) {
-	var last prompt.Input // whose score is that of every draft with its question
-	opened := a.masker().Fork()
-	return func(d viewer.Draft) (*prompt.Prompt, error) {
-		// Secrets have the same numbers, whatever was shown since.
-		fresh := session.Session{Store: s, Mask: opened.Fork(), Warn: a.warn}
-		in, err := fresh.PromptInput(d.Question, p.types, views...)
-		if err != nil {
-			return nil, err
-		}
-		if last.Runs != nil && last.Question == in.Question {
-			in.Score = last.Score
-		}
-		last = in
-		o := o
-		o.Variant, o.Budget = d.Variant, d.Budget
-		return prompt.Build(in, o)
-	}
 }
 
 // promptCommand is the command line that prints the prompts of a page, but for what

@@ -1,0 +1,33 @@
+package session
+
+import (
+	"tracerag/calltree"
+	"tracerag/source"
+	"tracerag/trace"
+)
+
+// Run is a view as a face shows it: nothing in it holds a secret.
+type Run struct {
+	ID     string // of the trace
+	Title  string // command line
+	Trace  *trace.Trace
+	Tree   *calltree.Tree // pruned and focused
+	Pruned int            // nodes that the baseline did, too
+	Base   string         // command line of that baseline
+	Notes  []string       // what was not recorded
+
+	// Source returns the text of a function of this run.
+	Source func(trace.Function) source.Text
+	// File returns the name of a function's file, as trees have it.
+	File func(*trace.Function) string
+}
+
+// Run returns a view as a face shows it.
+func (s *Session) Run(v *View) *Run {
+	source := func(f trace.Function) source.Text {
+		t := v.Text(f)
+		t.Doc, t.Signature, t.Body, t.Warning = s.Mask.Text(t.Doc), s.Mask.Text(t.Signature), s.Mask.Text(t.Body), s.Mask.Text(t.Warning)
+		return t
+	}
+	return &Run{ID: v.Entry.ID, Title: v.Title(), Trace: v.Trace, Tree: v.Tree, Pruned: v.Pruned, Base: v.Base, Notes: v.Notes(), Source: source, File: v.File}
+}
