@@ -91,11 +91,11 @@ bench: ## measure what calls and runs cost; BENCH=Call takes one table
 	@set -o pipefail; $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime=1x -timeout 0 ./bench -rounds $(ROUNDS) | $(GO) run ./bench/table
 
 # How well package rank finds the functions that bug fixes changed, on a corpus of
-# them and git clones of their repositories (see go doc ./bench/eval).
+# them and git clones of their repositories (see go doc ./bench/ranking).
 # EVAL=-refit also chooses the weights anew for each repository on the others.
 eval: ## measure the ranking on real bug fixes; needs CORPUS and CLONES
 	@test -n "$(CORPUS)" -a -n "$(CLONES)" || { echo 'make eval CORPUS=DIR CLONES=DIR: the corpus, and the clones of its repositories as OWNER/NAME' >&2; exit 2; }
-	@$(GO) run ./bench/eval -corpus $(CORPUS) -clones $(CLONES) $(EVAL)
+	@$(GO) run ./bench/ranking -corpus $(CORPUS) -clones $(CLONES) $(EVAL)
 
 microbench: ## run the benchmarks of each package
 	$(GO) test -run '^$$' -bench . -benchmem $$($(GO) list ./... | grep -v /bench$$)

@@ -79,7 +79,7 @@ func TestWrongFiles(t *testing.T) {
 		{"an unknown kind", "runs: [csv]", "runs: [csv]\n    kind: why", `kind "why": want where`},
 		{"criteria of two kinds", "terms: [color", "files: [a.go], terms: [color", `criterion "look": functions, files and terms`},
 		{"a criterion twice", "id: look, text", "id: function, text", `criterion 2: id "function"`},
-		{"an empty alternative", "color | colour", "color |", "nothing beside the |"},
+		{"an empty alternative", "color | colour", "color |", "empty alternative beside |"},
 		{"a file outside", "note.txt:", "../note.txt:", `files: "../note.txt"`},
 		{"a file outside on Windows", "note.txt:", `'a\..\..\note.txt':`, `want a path within`},
 		{"a file whose name has a line end", "note.txt:", `"note\ntxt":`, `files: "note\ntxt"`},

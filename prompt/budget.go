@@ -18,9 +18,9 @@ import (
 // functions need that the question is about.
 const treeShare = 10
 
-// Fitted says how much of a function, or of a declaration, a prompt has that was
+// Shown says how much of a function, or of a declaration, a prompt has that was
 // made to fit a budget.
-type Fitted struct {
+type Shown struct {
 	Name     string  `json:"name"`
 	Position string  `json:"position,omitempty"`
 	Tier     Tier    `json:"tier"`
@@ -275,28 +275,28 @@ func (f *fitter) report(p *Prompt) *Prompt {
 	}
 	for i := range f.units {
 		u := &f.units[i]
-		fit := fitted(u.it, &u.Item, c)
+		fit := shown(u.it, &u.Item, c)
 		fit.Why, fit.Guess = f.m.mask(u.why), c != nil && !u.exact
 		if fit.Tier == TierFolded && f.tree != nil && (c.nodes == nil || listed[u.it]) {
 			fit.Tier = TierLine
 		}
-		p.Fitted = append(p.Fitted, fit)
+		p.Shown = append(p.Shown, fit)
 	}
 	if f.m.named != nil {
 		decls, items := f.declarations()
 		for i, d := range decls {
-			fit := fitted(d, &items[i], c)
+			fit := shown(d, &items[i], c)
 			fit.Why = "named by a function"
-			p.Fitted = append(p.Fitted, fit)
+			p.Shown = append(p.Shown, fit)
 		}
 	}
-	slices.SortStableFunc(p.Fitted, func(a, b Fitted) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(p.Shown, func(a, b Shown) int { return cmp.Compare(b.Score, a.Score) })
 	return p
 }
 
-// fitted says how much of an item is left by a cut.
-func fitted(it *item, costs *Item, c *cut) Fitted {
-	fit := Fitted{Holds: it.holds, Name: it.name, Position: it.position, Tier: TierFull, Score: costs.Score, Tokens: map[Tier]int{}}
+// shown says how much of an item is left by a cut.
+func shown(it *item, costs *Item, c *cut) Shown {
+	fit := Shown{Holds: it.holds, Name: it.name, Position: it.position, Tier: TierFull, Score: costs.Score, Tokens: map[Tier]int{}}
 	for t, n := range costs.Tokens {
 		if n > 0 {
 			fit.Tokens[Tier(t)] = n

@@ -35,8 +35,8 @@ func TestBudgetGolden(t *testing.T) {
 		{"budget-one.md", inputCSV(t), Options{}, 720},
 		{"budget-one.xml", inputCSV(t), Options{Format: XML}, 720},
 		{"budget-one.json", inputCSV(t), Options{Format: JSON}, 720},
-		{"budget-one-CA.md", inputCSV(t), Options{Variant: CA}, 180},
-		{"budget-one-T.md", inputCSV(t), Options{Variant: T}, 100},
+		{"budget-one-CA.md", inputCSV(t), Options{Variant: SortedNoTree}, 180},
+		{"budget-one-T.md", inputCSV(t), Options{Variant: TreeOnly}, 100},
 		{"budget-two.md", inputTwo(t), Options{}, 800},
 		{"budget-template.txt", inputTwo(t), Options{Template: "{{.Question}}\n{{range .Runs}}{{.Tree}}{{range .Functions}}{{.Block}}{{end}}{{end}}\nleft out: {{.Left}}\n"}, 300},
 	} {
@@ -98,7 +98,7 @@ func TestBudgetMarksWhatItLeavesOut(t *testing.T) {
 		for _, f := range p.Functions {
 			shown[f.Name] = f.Tier
 		}
-		for _, f := range p.Fitted {
+		for _, f := range p.Shown {
 			tier, ok := shown[f.Name]
 			switch {
 			case ok && tier != f.Tier:
@@ -109,8 +109,8 @@ func TestBudgetMarksWhatItLeavesOut(t *testing.T) {
 				left++
 			}
 		}
-		if len(p.Fitted) != len(whole.Functions) {
-			t.Errorf("budget %d: of %d functions %d are listed", o.Budget, len(whole.Functions), len(p.Fitted))
+		if len(p.Shown) != len(whole.Functions) {
+			t.Errorf("budget %d: of %d functions %d are listed", o.Budget, len(whole.Functions), len(p.Shown))
 		}
 		marked := strings.Contains(p.Text, "more function") || strings.Contains(p.Text, "left_out")
 		if marked != (left > 0) {

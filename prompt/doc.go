@@ -39,7 +39,7 @@
 // the whole. Each function gets a [Tier], from its whole source down to nothing but
 // a share in the mark of a folded subtree, the least relevant the lowest ([Fit]).
 // Whatever is left out has a mark in its place, in square brackets on a line of its
-// own, which no Go parser would take, and stands in [Prompt.Fitted].
+// own, which no Go parser would take, and is in [Prompt.Shown].
 //
 // # Accounting
 //

@@ -162,8 +162,8 @@ func TestWindowOfATable(t *testing.T) {
 	in := inputLong(t, text)
 	in.Question = "Which code writes the sparkles?"
 	p := build(t, in, Options{Budget: 4_000})
-	if f := p.Functions[0]; f.Tier != TierWindow || f.Tokens > 1_500 || p.Fitted[0].Tokens[TierFull] < 50_000 {
-		t.Errorf("a table of %d tokens: %+v", p.Fitted[0].Tokens[TierFull], f)
+	if f := p.Functions[0]; f.Tier != TierWindow || f.Tokens > 1_500 || p.Shown[0].Tokens[TierFull] < 50_000 {
+		t.Errorf("a table of %d tokens: %+v", p.Shown[0].Tokens[TierFull], f)
 	}
 	for _, want := range []string{"emoji = map[string]string{\n\t\":face_0:\"", ":face_4999:", ":sparkles:", " left out]\n"} {
 		if !strings.Contains(p.Text, want) {
@@ -187,8 +187,8 @@ func TestBudgetOfALongFunction(t *testing.T) {
 	in := inputLong(t, longText(200), statesOf(200, ran...))
 	for budget, want := range map[int]Tier{10_000: TierFull, 3_500: TierRan, 1_450: TierWindow, 600: TierSignature} {
 		p := build(t, in, Options{Budget: budget})
-		if got := p.Fitted[0].Tier; got != want {
-			t.Errorf("budget %d: the function is %s, want %s: %v", budget, got, want, p.Fitted[0].Tokens)
+		if got := p.Shown[0].Tier; got != want {
+			t.Errorf("budget %d: the function is %s, want %s: %v", budget, got, want, p.Shown[0].Tokens)
 		}
 	}
 }

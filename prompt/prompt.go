@@ -126,7 +126,7 @@ type Prompt struct {
 	Estimated bool             `json:"estimated"`        // the model's tokenizer is not public
 	Encoding  string           `json:"encoding"`         // how tokens were counted
 	Budget    int              `json:"budget,omitempty"` // that it was made to fit
-	Fitted    []Fitted         `json:"fitted,omitempty"` // with a budget, the most relevant function first
+	Shown     []Shown          `json:"fitted,omitempty"` // with a budget, the most relevant function first
 	Warnings  []string         `json:"warnings,omitempty"`
 }
 

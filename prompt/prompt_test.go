@@ -103,7 +103,7 @@ func TestSectionsAreThePrompt(t *testing.T) {
 		for _, f := range p.Functions {
 			inFunctions += f.Tokens * f.Times
 		}
-		if inFunctions > inSources || o.Variant != T && inFunctions < inSources/2 {
+		if inFunctions > inSources || o.Variant != TreeOnly && inFunctions < inSources/2 {
 			t.Errorf("functions have %d tokens of the sources' %d", inFunctions, inSources)
 		}
 	})
@@ -239,7 +239,7 @@ func TestFullIsCAndT(t *testing.T) {
 		return m
 	}
 	for _, in := range []Input{inputCSV(t), inputTwo(t)} {
-		full, c, tree := sections(Full, in), sections(C, in), sections(T, in)
+		full, c, tree := sections(Full, in), sections(NoTree, in), sections(TreeOnly, in)
 		for name, s := range full {
 			if isTree := strings.HasPrefix(name, "call tree"); isTree && tree[name].Tokens != s.Tokens {
 				t.Errorf("%s: full has %+v, T %+v", name, s, tree[name])
@@ -262,7 +262,7 @@ func TestVariants(t *testing.T) {
 		v          Variant
 		pads, tree int
 	}{
-		{Ordered, 1, 1}, {Full, 2, 1}, {A, 1, 1}, {C, 2, 0}, {CA, 1, 0}, {T, 0, 1},
+		{Ordered, 1, 1}, {Full, 2, 1}, {Sorted, 1, 1}, {NoTree, 2, 0}, {SortedNoTree, 1, 0}, {TreeOnly, 0, 1},
 	} {
 		if got := strings.Count(text(tt.v), pad); got != tt.pads {
 			t.Errorf("%s: pad, which two functions call, stands %d times, want %d", tt.v, got, tt.pads)
@@ -287,11 +287,11 @@ func TestVariants(t *testing.T) {
 	}
 	order(Ordered, tree, "func main(", "func show(", ") Render(", pad, "func Max[", "### dep.Border", "## Question")
 	order(Full, "## Question", tree, "func main(", "func show(", ") Render(", pad)
-	order(A, tree, "### dep.Border", ") Render(", "func Max[", pad, "func main(", "func show(")
+	order(Sorted, tree, "### dep.Border", ") Render(", "func Max[", pad, "func main(", "func show(")
 }
 
 func TestClosuresStandInTheirFunction(t *testing.T) {
-	for _, v := range []Variant{Ordered, Full, A} {
+	for _, v := range []Variant{Ordered, Full, Sorted} {
 		s := build(t, inputCSV(t), Options{Variant: v}).Text
 		if strings.Contains(s, "### csvview.(*Table).Render.func1") || strings.Count(s, "pad(c.Name") != 1 {
 			t.Errorf("%s: the closure stands outside of Render", v)

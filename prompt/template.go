@@ -126,7 +126,7 @@ func (m *material) templateData() (templateData, []*templateFunction) {
 	for i := range m.runs {
 		r := &m.runs[i]
 		d.Runs = append(d.Runs, templateRun{
-			Label: r.label, Title: r.title, Notes: r.notes, Tree: m.treeText(r, T),
+			Label: r.label, Title: r.title, Notes: r.notes, Tree: m.treeText(r, TreeOnly),
 			Functions: wrap(r.once), Sorted: wrap(sorted(r.once)), Every: wrap(r.every),
 		})
 	}

@@ -87,7 +87,7 @@ func TestTypesWithinABudget(t *testing.T) {
 		}
 		shown := fmt.Sprint(p.Types)
 		tiers := map[string]Tier{}
-		for _, f := range p.Fitted {
+		for _, f := range p.Shown {
 			tiers[f.Name] = f.Tier
 		}
 		for name, tier := range tiers {

@@ -182,7 +182,7 @@ func (f *fitter) treeTokens() int {
 // is given that with positions.
 func (o *Options) treeVariant() Variant {
 	if o.Template != "" {
-		return T
+		return TreeOnly
 	}
 	return o.Variant
 }

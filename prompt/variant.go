@@ -9,29 +9,30 @@ import (
 // Variant is the shape of a prompt: what it holds and in which order.
 type Variant string
 
-// The variants. All but Ordered are those of Kamiya 2024, table 3.
+// The variants. All but Ordered are those of Kamiya 2024, table 3; their values are
+// the paper's letters.
 const (
 	// Ordered is the call tree, then the source of each function once, in the
 	// order of first calls, between fixed instructions and the question.
 	Ordered Variant = "ordered"
 	// Full is question, call tree, and sources in the order of the call tree,
-	// repeated where a function stands in the tree again.
+	// repeated where a function is in the tree again.
 	Full Variant = "full"
-	// A is Full with each source once, sorted by function name.
-	A Variant = "A"
-	// C is Full without the call tree.
-	C Variant = "C"
-	// CA is A without the call tree.
-	CA Variant = "CA"
-	// T is Full without the sources.
-	T Variant = "T"
+	// Sorted is Full with each source once, sorted by function name.
+	Sorted Variant = "A"
+	// NoTree is Full without the call tree.
+	NoTree Variant = "C"
+	// SortedNoTree is Sorted without the call tree.
+	SortedNoTree Variant = "CA"
+	// TreeOnly is Full without the sources.
+	TreeOnly Variant = "T"
 )
 
 // Variants are all variants, the default first.
-var Variants = []Variant{Ordered, Full, A, C, CA, T}
+var Variants = []Variant{Ordered, Full, Sorted, NoTree, SortedNoTree, TreeOnly}
 
-func (v Variant) hasTree() bool    { return v != C && v != CA }
-func (v Variant) hasSources() bool { return v != T }
+func (v Variant) hasTree() bool    { return v != NoTree && v != SortedNoTree }
+func (v Variant) hasSources() bool { return v != TreeOnly }
 
 // partKind names a kind of section, and in XML its element.
 type partKind string
@@ -100,7 +101,7 @@ func (m *material) layout(v Variant, at Placement) []part {
 	switch {
 	case v == Ordered && len(m.runs) == 2:
 		parts = append(parts, m.shared()...)
-	case v == CA:
+	case v == SortedNoTree:
 		for i := range m.runs {
 			parts = append(parts, m.notes(i)...)
 		}
@@ -152,9 +153,9 @@ func (m *material) one(i int, v Variant) []part {
 	}
 	items := r.once
 	switch v {
-	case Full, C:
+	case Full, NoTree:
 		items = r.every
-	case A:
+	case Sorted:
 		items = sorted(r.once)
 	}
 	return append(parts, part{kind: partSources, run: r.label, items: items})

@@ -38,7 +38,7 @@
 //	fmt.Println(r.Functions[0].Name, r.Functions[0].Why())
 //
 // [Rank] is the formula alone, over a [Corpus] of texts that may come from anywhere:
-// bench/eval fits its [Weights] to a corpus of bugs.
+// bench/ranking fits its [Weights] to a corpus of bugs.
 //
 // A new signal is a [Kind] (reason.go), a field of [Function] or [Corpus] that carries
 // what is known, a weight in [Weights], and a term in Rank; runs.go fills the field in.

@@ -23,12 +23,12 @@ type account struct {
 }
 
 func (p *Page) account(pr *prompt.Prompt) account {
-	a := account{Prompt: pr, Places: make([][]int, len(pr.Functions)), Fits: make([][]int, len(pr.Fitted))}
+	a := account{Prompt: pr, Places: make([][]int, len(pr.Functions)), Fits: make([][]int, len(pr.Shown))}
 	for i := range pr.Functions {
 		a.Places[i] = p.indices(pr.Functions[i].Holds)
 	}
-	for i := range pr.Fitted {
-		a.Fits[i] = p.indices(pr.Fitted[i].Holds)
+	for i := range pr.Shown {
+		a.Fits[i] = p.indices(pr.Shown[i].Holds)
 	}
 	if err := pr.CheckWindow(); err != nil {
 		a.Over = err.Error()

@@ -237,7 +237,7 @@ func testPrompt(t *testing.T, b *browsertest.Browser) {
 	p.Type("what draws the border?")
 	total(viewer.Draft{Question: "what draws the border?"})
 	p.Eval("(() => { const v = document.querySelector('#variant'); v.value = 'CA'; v.dispatchEvent(new Event('change')); })()", nil)
-	total(viewer.Draft{Question: "what draws the border?", Variant: prompt.CA})
+	total(viewer.Draft{Question: "what draws the border?", Variant: prompt.SortedNoTree})
 	p.Eval("(() => { const v = document.querySelector('#variant'); v.value = 'ordered'; v.dispatchEvent(new Event('change')); })()", nil)
 	total(viewer.Draft{Question: "what draws the border?"})
 

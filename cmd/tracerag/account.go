@@ -58,7 +58,7 @@ func ifBudget(p *prompt.Prompt, s string) string {
 // relevant first.
 func writeLeftOut(tw *tabwriter.Writer, p *prompt.Prompt) error {
 	head := false
-	for _, f := range p.Fitted {
+	for _, f := range p.Shown {
 		if f.Tier == prompt.TierFull {
 			continue
 		}
@@ -77,7 +77,7 @@ func writeLeftOut(tw *tabwriter.Writer, p *prompt.Prompt) error {
 func writeExplanation(w io.Writer, p *prompt.Prompt) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "shown\tscore\tfull\tran\twindow\tsignature\tfunction\tposition\twhy")
-	for _, f := range p.Fitted {
+	for _, f := range p.Shown {
 		fmt.Fprintf(tw, "%s\t%.3f", f.Tier, f.Score)
 		for _, t := range []prompt.Tier{prompt.TierFull, prompt.TierRan, prompt.TierWindow, prompt.TierSignature} {
 			cost := "-"

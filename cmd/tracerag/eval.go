@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"tracerag/eval"
-	"tracerag/eval/ask"
 	"tracerag/eval/report"
 	"tracerag/eval/results"
+	"tracerag/eval/throttle"
 	"tracerag/eval/trial"
 	"tracerag/llm"
 	"tracerag/phrase"
@@ -222,7 +222,7 @@ func (a *app) experiment(ctx context.Context, exps []*eval.Experiment, e *evalFl
 		recording, stop := signal.NotifyContext(ctx, os.Interrupt)
 		traces, err := a.recordRuns(recording, x, dir, s, e)
 		if err != nil && recording.Err() != nil {
-			err = ask.ErrInterrupted // and not how the go command or the program took it
+			err = throttle.ErrInterrupted // and not how the go command or the program took it
 		}
 		stop()
 		if err == nil {
@@ -265,7 +265,7 @@ func (a *app) askTrials(ctx context.Context, trials []*trial.Trial, dir *results
 	o := trial.Options{
 		Dir: dir, Trials: trials, Models: e.models, Default: firstOf(a.getenv("TRACERAG_MODEL"), a.getenv("OPENAI_MODEL")), Judge: e.judge,
 		Temperature: e.model.temperature, DryRun: e.dryRun,
-		Limits: ask.Limits{Parallel: e.parallel, PerMinute: e.rate, TokensPerMinute: e.tokenRate, MaxCost: e.maxCost},
+		Limits: throttle.Limits{Parallel: e.parallel, PerMinute: e.rate, TokensPerMinute: e.tokenRate, MaxCost: e.maxCost},
 		Config: func(model string) (llm.Config, error) { return a.modelConfig(&e.model, model) },
 		Mask:   a.masker().Clean,
 		Note:   func(err error) { a.note("%s", withWayOut(err)) }, Complain: func(err error) { a.complain("%s", withWayOut(err)) },

@@ -58,7 +58,7 @@ var layers = map[string][]string{
 	"fixtures/random":   {"fixtures"},
 	"fixtures/real":     {"fixtures"},
 	"bench":             {},
-	"bench/eval":        {"rank", "prompt"},
+	"bench/ranking":     {"rank", "prompt"},
 	"bench/table":       {},
 
 	"viewer":             {"calltree", "phrase", "prompt", "session", "source", "trace"},
@@ -66,11 +66,11 @@ var layers = map[string][]string{
 
 	"fixtures/experiments": {},
 
-	"eval":         {"prompt", "trace/symbol"},
-	"eval/report":  {"eval", "phrase"},
-	"eval/results": {"atomicfile", "eval"},
-	"eval/ask":     {},
-	"eval/trial":   {"atomicfile", "eval", "eval/ask", "eval/report", "eval/results", "llm", "phrase", "prompt", "prompt/tokens"},
+	"eval":          {"prompt", "trace/symbol"},
+	"eval/report":   {"eval", "phrase"},
+	"eval/results":  {"atomicfile", "eval"},
+	"eval/throttle": {},
+	"eval/trial":    {"atomicfile", "eval", "eval/throttle", "eval/report", "eval/results", "llm", "phrase", "prompt", "prompt/tokens"},
 
 	"mcp": {"calltree", "prompt", "prompt/tokens", "rank", "session", "source", "trace", "trace/store"},
 
@@ -95,7 +95,7 @@ var only = map[string][]string{
 	"github.com/kballard/go-shellquote": {"phrase"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
-	"os/exec":                           {"eval/trial", "trace/target", "trace/gocmd", "source", "bench/eval", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"eval/trial", "trace/target", "trace/gocmd", "source", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"tracerag/eval"
-	"tracerag/eval/ask"
 	"tracerag/eval/results"
+	"tracerag/eval/throttle"
 	"tracerag/llm"
 	"tracerag/phrase"
 	"tracerag/prompt"
@@ -35,7 +35,7 @@ type Options struct {
 	Judge       string   // that grades answers, too; "": none
 	Temperature *float64 // nil: the models' own
 	Contexts    tokens.Models
-	Limits      ask.Limits
+	Limits      throttle.Limits
 	DryRun      bool // nobody is asked
 
 	Config func(model string) (llm.Config, error)
@@ -237,8 +237,8 @@ func (x *Examiner) answerID(c eval.Cell, p *prompt.Prompt) string {
 }
 
 // questions are the jobs of all cells that have no answer yet.
-func (x *Examiner) questions() ([]ask.Job, error) {
-	var jobs []ask.Job
+func (x *Examiner) questions() ([]throttle.Job, error) {
+	var jobs []throttle.Job
 	all := 0
 	tooLarge := map[string][]string{} // by model
 	for _, t := range x.Trials {
@@ -261,7 +261,7 @@ func (x *Examiner) questions() ([]ask.Job, error) {
 				all--
 				continue
 			}
-			jobs = append(jobs, ask.Job{Name: c.String(), Model: c.Model, Tokens: n, Most: x.most(c.Model, n), Ask: func(ctx context.Context) (float64, error) {
+			jobs = append(jobs, throttle.Job{Name: c.String(), Model: c.Model, Tokens: n, Most: x.most(c.Model, n), Ask: func(ctx context.Context) (float64, error) {
 				return x.answer(ctx, id, c, p, n)
 			}})
 		}
@@ -292,7 +292,7 @@ func (x *Examiner) contextSize(model string) (size int, known bool) {
 
 // carryOut says what the jobs could cost, and does them. It returns how many are
 // left.
-func (x *Examiner) carryOut(ctx context.Context, jobs []ask.Job, one, many string) (int, error) {
+func (x *Examiner) carryOut(ctx context.Context, jobs []throttle.Job, one, many string) (int, error) {
 	if len(jobs) == 0 {
 		return 0, nil
 	}
@@ -333,7 +333,7 @@ func (x *Examiner) carryOut(ctx context.Context, jobs []ask.Job, one, many strin
 	set, end := x.Progress("asking")
 	done := 0
 	set(0, len(jobs))
-	o := ask.Run(ctx, jobs, x.Limits, x.stop, func(ask.Job, error) { done++; set(done, len(jobs)) })
+	o := throttle.Run(ctx, jobs, x.Limits, x.stop, func(throttle.Job, error) { done++; set(done, len(jobs)) })
 	end()
 	x.Limits.Spent = o.Spent
 	for i, err := range o.Errs {

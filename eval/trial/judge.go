@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"tracerag/eval"
-	"tracerag/eval/ask"
 	"tracerag/eval/results"
+	"tracerag/eval/throttle"
 	"tracerag/phrase"
 )
 
@@ -28,8 +28,8 @@ func (x *Examiner) judgeIsReady() error {
 
 // judgements are the jobs of all answers that the judge has not graded yet. Its reply
 // may be of no use; it was paid for, and is kept all the same.
-func (x *Examiner) judgements() ([]ask.Job, error) {
-	var jobs []ask.Job
+func (x *Examiner) judgements() ([]throttle.Job, error) {
+	var jobs []throttle.Job
 	all := 0
 	judge := x.Judge
 	for _, t := range x.Trials {
@@ -50,7 +50,7 @@ func (x *Examiner) judgements() ([]ask.Job, error) {
 			}
 			n := x.counter(judge).Count(text)
 			what := "judging " + answer.Cell.String()
-			jobs = append(jobs, ask.Job{Name: what, Model: judge, Tokens: n, Most: x.most(judge, n), Ask: func(ctx context.Context) (float64, error) {
+			jobs = append(jobs, throttle.Job{Name: what, Model: judge, Tokens: n, Most: x.most(judge, n), Ask: func(ctx context.Context) (float64, error) {
 				got, _, err := x.ask(ctx, id, what, judge, text, n)
 				if err != nil {
 					return value(got.cost), err

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"tracerag/eval"
-	"tracerag/eval/ask"
 	"tracerag/eval/results"
+	"tracerag/eval/throttle"
 	"tracerag/llm"
 	"tracerag/prompt"
 )
@@ -68,7 +68,7 @@ func (x *Examiner) saved(err error, place string, answer any) error {
 			}
 		}
 	}
-	return &ask.StopError{Err: err}
+	return &throttle.StopError{Err: err}
 }
 
 // reply is what a model answered, and what that cost; nil where no price is known.
@@ -82,7 +82,7 @@ type reply struct {
 func (x *Examiner) ask(ctx context.Context, id, what, model, text string, n int) (reply, time.Duration, error) {
 	most := x.most(model, n)
 	if err := x.Dir.Begin(id, results.Asking{What: what, Most: most}); err != nil {
-		return reply{}, 0, &ask.StopError{Err: err}
+		return reply{}, 0, &throttle.StopError{Err: err}
 	}
 	start := time.Now()
 	got, err := x.clients[model].Ask(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: text}}}, nil)
@@ -99,9 +99,9 @@ func (x *Examiner) ask(ctx context.Context, id, what, model, text string, n int)
 	if refused != nil {
 		switch refused.Kind {
 		case llm.KindAuth, llm.KindModel, llm.KindURL, llm.KindQuota:
-			err = &ask.FinalError{Err: err}
+			err = &throttle.FinalError{Err: err}
 		case llm.KindTooLarge:
-			err = &ask.QuestionError{Err: err}
+			err = &throttle.QuestionError{Err: err}
 		case llm.KindTimeout, llm.KindDropped:
 			lost = true // the server had taken it
 		}

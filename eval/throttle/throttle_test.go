@@ -1,4 +1,4 @@
-package ask
+package throttle
 
 import (
 	"context"

@@ -1,9 +1,14 @@
-// Package ask has many questions answered: some at a time, no faster than a rate,
-// for no more than a sum of money, and so that whoever interrupts it loses no answer
-// that was paid for.
+// Package throttle sends questions under rate and cost limits: some at a time, at
+// most so many a minute, and for at most a sum of money. An interruption loses no
+// answer that was paid for.
 //
-// What a question is and who answers it is the caller's affair; see [Job].
-package ask
+//	o := throttle.Run(ctx, jobs, throttle.Limits{Parallel: 4, MaxCost: 5}, stop, answered)
+//
+// A [Job] asks one question and saves the answer; the caller knows what a question
+// is and which model answers it. [Run] starts a job only while its highest possible
+// cost fits under the limit, and stops asking a model after an error that is final
+// for it. The [Outcome] counts what was answered, and says why the rest was not.
+package throttle
 
 import (
 	"context"

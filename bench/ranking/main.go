@@ -2,7 +2,7 @@
 // the fix changed among those that the failing test executed, at what rank, and
 // is it whole in a prompt of so many tokens?
 //
-//	go run ./bench/eval -corpus DIR -clones DIR
+//	go run ./bench/ranking -corpus DIR -clones DIR
 //
 // The corpus (SPLIT.jsonl and SPLIT-executed.jsonl.gz) says what the tests
 // executed, and git clones of the repositories have the texts. Nothing of them
