@@ -97,7 +97,7 @@ func edges(tr *trace.Trace, ours map[string]bool) map[edge]bool {
 				case !seen[k]:
 					seen[k] = true
 					below(k)
-					if tr.Nodes[k].Marks.Has(trace.Recursive) {
+					if tr.Nodes[k].Flags.Has(trace.Recursive) {
 						below(ancestor(tr, k))
 					}
 				}

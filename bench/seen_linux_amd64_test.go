@@ -128,7 +128,7 @@ func byPosition(tr *trace.Trace) map[position]calls {
 		at := position{f.File, f.StartLine}
 		c := m[at]
 		c.n += n.Calls
-		c.approximate = c.approximate || n.Marks.Has(trace.Approximate)
+		c.approximate = c.approximate || n.Flags.Has(trace.Approximate)
 		if !slices.Contains(c.names, f.Name) {
 			c.names = append(c.names, f.Name)
 		}

@@ -161,7 +161,7 @@ func (j *jsonList) events(f *flat) {
 		call[i] = id
 		at := classPlace(n)
 		e := appMapEvent{ID: id, Event: "call", Thread: thread[i], Class: at.class, Method: at.method, Path: at.path, Line: at.line, Static: &at.static,
-			Calls: n.Calls, Marks: allMarks(n.Marks)}
+			Calls: n.Calls, Marks: allFlags(n.Flags)}
 		if len(n.Values) > 0 {
 			for _, v := range n.Values[0].Args {
 				e.Parameters = append(e.Parameters, appMapValue{v.Name, v.Type, cmp.Or(v.Text, v.Unread)})

@@ -198,7 +198,7 @@ func (f *folder) enter(at *growing) {
 				child := f.child(at, k)
 				to := child
 				if above := f.path[child.fn]; above != nil {
-					child.Marks |= trace.Recursive
+					child.Flags |= trace.Recursive
 					to = above
 				} else if len(child.waiting) == 0 {
 					next = append(next, child)
@@ -242,6 +242,6 @@ func (f *folder) child(at *growing, k trace.NodeID) *growing {
 	}
 	// Whether the call is recursive is for the tree's path to say: with a
 	// caller that was folded through a go statement, it may be so no longer.
-	g.absorb(n.Calls, 0, n.Marks&^trace.Recursive, line)
+	g.absorb(n.Calls, 0, n.Flags&^trace.Recursive, line)
 	return g
 }

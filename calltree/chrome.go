@@ -11,7 +11,7 @@ import (
 // chrome://tracing. A node is a slice of as many microseconds as there are nodes
 // in it and below; that is its place in the order of first calls, and no time. Each
 // goroutine has a track of its own, with an arrow from the slice that started it.
-// Calls, position and marks are among a slice's arguments.
+// Calls, position and flags are among a slice's arguments.
 func (t *Tree) WriteChrome(w io.Writer, title string) error {
 	type args struct {
 		Calls  int64    `json:"calls"`
@@ -66,7 +66,7 @@ func (t *Tree) WriteChrome(w io.Writer, title string) error {
 			thread[i] = thread[p]
 		}
 		out.item(slice{ShortName(n.Func.Name), "call", "X", i, f.size[i], process, thread[i], args{
-			Calls: n.Calls, Func: n.Func.Name, File: n.Func.File, Line: n.Func.StartLine, Lines: n.Lines, Marks: allMarks(n.Marks), Handle: n.ID,
+			Calls: n.Calls, Func: n.Func.Name, File: n.Func.File, Line: n.Func.StartLine, Lines: n.Lines, Marks: allFlags(n.Flags), Handle: n.ID,
 		}})
 		if p >= 0 && thread[i] != thread[p] {
 			out.item(arrow{"go", "go", "s", thread[i], i, process, thread[p], ""})

@@ -28,7 +28,7 @@ func (c Change) String() string {
 // Two nodes are at the same place if the paths that lead to them from the root
 // name the same functions, the same kinds of root and, where a path leads
 // through a goroutine's start, the same function of the go statement. Times,
-// ids, addresses, lines and marks are not compared. Counts are, if both are
+// ids, addresses, lines and flags are not compared. Counts are, if both are
 // known: of a floor only that it is not passed from below, and neither
 // approximate counts, nor calls that were only seen on a stack, nor samples.
 //
@@ -176,11 +176,11 @@ func Compare(a, b *Tree, ignore ...Ignore) *Diff {
 
 // countsDiffer reports whether two counts cannot be the same number.
 func countsDiffer(a, b *Node) bool {
-	loose := (a.Marks | b.Marks).Has(trace.Approximate)
+	loose := (a.Flags | b.Flags).Has(trace.Approximate)
 	if loose || a.Calls == 0 || b.Calls == 0 {
 		return false
 	}
-	floorA, floorB := a.Marks.Has(trace.Floor), b.Marks.Has(trace.Floor)
+	floorA, floorB := a.Flags.Has(trace.Floor), b.Flags.Has(trace.Floor)
 	switch {
 	case floorA && floorB:
 		return false

@@ -148,7 +148,7 @@ func (d *Diff) writeNode(b *bufio.Writer, v *View, n *DiffNode, depth int) {
 		line += " moved from " + place(n.A.Parent)
 	}
 	if n.A != nil && n.B != nil && d.counts && countsDiffer(n.A, n.B) {
-		line += fmt.Sprintf(" count %s -> %s", number(n.A.Calls, n.A.Marks), number(n.B.Calls, n.B.Marks))
+		line += fmt.Sprintf(" count %s -> %s", number(n.A.Calls, n.A.Flags), number(n.B.Calls, n.B.Flags))
 	}
 	if n.Values != nil {
 		line += " " + n.Values.String()
@@ -189,7 +189,7 @@ func (d *Divergence) write(b *bufio.Writer) {
 		case n == nil:
 			line += ", which calls nothing more"
 		case d.Count:
-			line += " count " + number(n.Calls, n.Marks)
+			line += " count " + number(n.Calls, n.Flags)
 		}
 		fmt.Fprintf(b, "  %s: %s\n", name, line)
 	}

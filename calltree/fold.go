@@ -10,7 +10,7 @@ import (
 type folded struct {
 	nodes     int
 	calls     int64
-	marks     trace.Marks // those that say how far the calls are to be believed
+	flags     trace.Flags // those that say how far the calls are to be believed
 	functions map[string]bool
 }
 
@@ -21,7 +21,7 @@ func (f *folded) add(nodes []*Node) {
 	for _, n := range nodes {
 		f.nodes++
 		f.calls += n.Calls
-		f.marks |= n.Marks & (trace.Floor | trace.Approximate)
+		f.flags |= n.Flags & (trace.Floor | trace.Approximate)
 		f.functions[n.Func.Name] = true
 	}
 }
@@ -32,14 +32,14 @@ func (f *folded) mark(sampled bool) string {
 	switch {
 	case sampled:
 		calls = "samples"
-	case f.calls == 1 && f.marks == 0:
+	case f.calls == 1 && f.flags == 0:
 		calls = "call"
 	}
 	functions := "functions"
 	if len(f.functions) == 1 {
 		functions = "function"
 	}
-	return fmt.Sprintf("[%s %s of %d %s folded]", number(f.calls, f.marks), calls, len(f.functions), functions)
+	return fmt.Sprintf("[%s %s of %d %s folded]", number(f.calls, f.flags), calls, len(f.functions), functions)
 }
 
 // folds is the predicate of a view over the entries of a flat tree, or nil.

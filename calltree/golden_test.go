@@ -279,7 +279,7 @@ func parseTrace(t testing.TB, text string) *trace.Trace {
 		}
 		frame := trace.Frame{Func: fn(words[0])}
 		calls := int64(1)
-		var marks trace.Marks
+		var marks trace.Flags
 		creator := ""
 		for i := 1; i < len(words); i++ {
 			switch w := words[i]; {
@@ -316,7 +316,7 @@ func parseTrace(t testing.TB, text string) *trace.Trace {
 		stack = append(stack, frame)
 		id := b.Call(root, stack, calls)
 		last = id
-		tr.Nodes[id].Marks |= marks
+		tr.Nodes[id].Flags |= marks
 	}
 	if err := tr.Check(); err != nil {
 		t.Fatalf("the input is no trace: %v", err)

@@ -69,7 +69,7 @@ func unfold(t *Tree, first []trace.NodeID, limit int) (*Tree, error) {
 			e.node.Go = n.Go
 		}
 		e.node.Values = append(e.node.Values, n.Values...)
-		e.node.absorb(n.Calls, n.Total, n.Marks&^trace.Recursive, n.Lines...)
+		e.node.absorb(n.Calls, n.Total, n.Flags&^trace.Recursive, n.Lines...)
 		return true
 	})
 	for _, out := range u.out {
@@ -98,7 +98,7 @@ func (u *unfolder) node(parent *Node, e *edge) (*Node, bool) {
 	n.Lines = slices.Clone(n.Lines)
 	fn := n.Func.Name
 	if u.onPath[fn] {
-		n.Marks |= trace.Recursive
+		n.Flags |= trace.Recursive
 		return &n, true
 	}
 	u.onPath[fn] = true

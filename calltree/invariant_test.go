@@ -156,7 +156,7 @@ func check(t *testing.T, tree *calltree.Tree) {
 		} else if !slices.Contains(tree.Roots, n) {
 			t.Errorf("#%d has no parent and is no root", n.ID)
 		}
-		if on != n.Marks.Has(trace.Recursive) {
+		if on != n.Flags.Has(trace.Recursive) {
 			t.Errorf("#%d: recursive is %v, on the path above is %v", n.ID, !on, on)
 		}
 		if on && len(n.Children) > 0 {

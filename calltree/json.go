@@ -98,7 +98,7 @@ func jsonOf(n *Node) jsonNode {
 		Calls:   n.Calls,
 		Total:   n.Total,
 		CallsAt: n.Lines,
-		Marks:   allMarks(n.Marks),
+		Marks:   allFlags(n.Flags),
 		Root:    string(n.Root),
 	}
 	for _, a := range n.Values {

@@ -3,7 +3,7 @@ package calltree
 import "slices"
 
 // Merge returns several runs as one tree: nodes on the same path are one, with
-// the counts added and lines and marks united. Children stand in the order of
+// the counts added and lines and flags united. Children stand in the order of
 // the first tree that has them, those that only later trees have after them.
 // The trees themselves are left alone. If any is sampled, the whole is: calls
 // and samples should not be merged.
@@ -28,7 +28,7 @@ func Merge(trees ...*Tree) *Tree {
 					parent.Children = append(parent.Children, to)
 				}
 			} else {
-				to.absorb(n.Calls, n.Total, n.Marks, n.Lines...)
+				to.absorb(n.Calls, n.Total, n.Flags, n.Lines...)
 				to.Values = slices.Concat(to.Values, n.Values)
 			}
 			merge(to, n.Children)

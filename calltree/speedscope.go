@@ -18,7 +18,7 @@ import (
 // one is called "samples". Neither width is a time.
 //
 // Goroutines are frames below the function that started them, named "go F".
-// Call lines and marks are lost.
+// Call lines and flags are lost.
 func (t *Tree) WriteSpeedscope(w io.Writer, title string) error {
 	f := flatten(t)
 	out := &jsonList{b: bufio.NewWriter(w)}
@@ -86,7 +86,7 @@ func (j *jsonList) profile(f *flat, frame []int, name string, width func(*Node) 
 	j.raw("\n]}")
 }
 
-// spanName is a node's name where there is no room for marks.
+// spanName is a node's name where there is no room for flags.
 func spanName(n *Node) string {
 	name := ShortName(n.Func.Name)
 	if n.Root == trace.RootGoroutine {

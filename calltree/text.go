@@ -18,7 +18,7 @@ import (
 //
 // A name is followed by its count (one call is left out; "x200+" is at
 // least so many, "x~200" about so many, "x?" seen on a stack but not when it
-// was called), its position and its marks, and the values of calls that were
+// was called), its position and its flags, and the values of calls that were
 // observed: "(s string = "a", n int = 3) -> error = nil; ("b", 3) -> nil". From the 101st level on,
 // "(level 101)" stands for a deeper indent.
 //

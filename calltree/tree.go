@@ -56,7 +56,7 @@ type Node struct {
 	Calls    int64          // calls made here, or samples; 0: seen on a stack only
 	Total    int64          // Calls of the node and all that is below it, as built: pruning keeps it
 	Lines    []int          // lines of the calls within the parent, ascending, 0 left out
-	Marks    trace.Marks    // each set if it holds for any of the merged calls
+	Flags    trace.Flags    // each set if it holds for any of the merged calls
 	Root     trace.RootKind // where control came from; a goroutine whose creator is known has a Parent too
 	Go       *trace.GoStmt  // of a goroutine's root, the first of several
 
@@ -105,11 +105,11 @@ func (n *Node) identity() identity {
 // function has as many calls of another one that is not damaged, or made to take hours.
 const maxLines = 10_000
 
-// absorb adds the counts, lines and marks of another node of the same identity.
-func (n *Node) absorb(calls, total int64, marks trace.Marks, lines ...int) {
+// absorb adds the counts, lines and flags of another node of the same identity.
+func (n *Node) absorb(calls, total int64, flags trace.Flags, lines ...int) {
 	n.Calls += calls
 	n.Total += total
-	n.Marks |= marks
+	n.Flags |= flags
 	for _, line := range lines {
 		if i, found := slices.BinarySearch(n.Lines, line); !found && line != 0 && len(n.Lines) < maxLines {
 			n.Lines = slices.Insert(n.Lines, i, line)

@@ -12,7 +12,7 @@ import (
 )
 
 // View says how much of a tree is rendered, and how. The zero View is the
-// whole tree with names and marks only.
+// whole tree with names and flags only.
 type View struct {
 	Depth    int // levels that are shown, 1 for the roots alone; 0: all
 	MaxNodes int // nodes that are shown, upper levels first; 0: all in text, 240 in a drawing; negative: all
@@ -54,13 +54,13 @@ func (n *Node) count() string {
 	switch {
 	case n.Calls == 0:
 		return "x?"
-	case n.Calls == 1 && !n.Marks.Has(trace.Floor):
+	case n.Calls == 1 && !n.Flags.Has(trace.Floor):
 		return ""
 	}
-	return "x" + number(n.Calls, n.Marks)
+	return "x" + number(n.Calls, n.Flags)
 }
 
-func number(calls int64, marks trace.Marks) string {
+func number(calls int64, marks trace.Flags) string {
 	s := strconv.FormatInt(calls, 10)
 	if marks.Has(trace.Approximate) {
 		s = "~" + s
@@ -77,8 +77,8 @@ func (n *Node) samples() string {
 	return fmt.Sprintf("samples %d self %d", n.Total, n.Calls)
 }
 
-// marks returns what is to be said of n, as words.
-func (v *View) marks(n *Node) []string {
+// flags returns what is to be said of n, as words.
+func (v *View) flags(n *Node) []string {
 	var m []string
 	switch n.Root {
 	case trace.RootGoroutine:
@@ -86,7 +86,7 @@ func (v *View) marks(n *Node) []string {
 	case trace.RootInit, trace.RootCallback:
 		m = append(m, string(n.Root))
 	}
-	return append(m, markNames(n.Marks)...)
+	return append(m, flagNames(n.Flags)...)
 }
 
 // goStmt writes "go at server.go:12,20", and where the go statement is not in
@@ -113,11 +113,11 @@ func (v *View) goStmt(n *Node) string {
 	return s
 }
 
-// markNames returns the marks that are words; the others belong to the count.
-func markNames(m trace.Marks) []string {
+// flagNames returns the flags that are words; the others belong to the count.
+func flagNames(m trace.Flags) []string {
 	var s []string
 	for _, w := range []struct {
-		mark trace.Marks
+		mark trace.Flags
 		name string
 	}{{trace.Inlined, "inlined"}, {trace.Recursive, "recursive"}, {trace.Via, "via"}} {
 		if m.Has(w.mark) {
@@ -127,9 +127,9 @@ func markNames(m trace.Marks) []string {
 	return s
 }
 
-// allMarks returns all marks as words, those of the count among them.
-func allMarks(m trace.Marks) []string {
-	s := markNames(m)
+// allFlags returns all flags as words, those of the count among them.
+func allFlags(m trace.Flags) []string {
+	s := flagNames(m)
 	if m.Has(trace.Floor) {
 		s = append(s, "floor")
 	}
@@ -266,7 +266,7 @@ func (v *View) paint(c style, s string) string {
 	return *v.Color + string(c) + s + *v.Color + "\x1b[0m"
 }
 
-// line writes one node: name, count, position, marks, values.
+// line writes one node: name, count, position, flags, values.
 func (v *View) line(n *Node, sampled bool) string {
 	var parts []string
 	if v.IDs {
@@ -283,7 +283,7 @@ func (v *View) line(n *Node, sampled bool) string {
 	if v.Positions {
 		parts = append(parts, v.paint(dim, v.position(n.Func)))
 	}
-	parts = append(parts, v.paint(cyan, strings.Join(v.marks(n), " ")))
+	parts = append(parts, v.paint(cyan, strings.Join(v.flags(n), " ")))
 	if v.Values {
 		parts = append(parts, v.paint(green, n.values()))
 	}

@@ -54,7 +54,7 @@ func example() *trace.Trace {
 	b.Call(root, []trace.Frame{{Func: mainf}}, 1)
 	workNode := b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 11}}, 2)
 	n := b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 11}, {Func: small, CallLine: 22, Inlined: true}}, 200)
-	t.Nodes[n].Marks |= trace.Floor | trace.Approximate
+	t.Nodes[n].Flags |= trace.Floor | trace.Approximate
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 11}, {Func: less, CallLine: 24, Via: true}}, 6)
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: fib, CallLine: 13}}, 1)
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: fib, CallLine: 13}, {Func: fib, CallLine: 44}}, 8)
@@ -222,7 +222,7 @@ func TestFoldedStacksHoldEveryCallOnce(t *testing.T) {
 func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 	t.Helper()
 	var out trace.Trace
-	marks := map[string]trace.Marks{"approximate": trace.Approximate, "floor": trace.Floor, "inlined": trace.Inlined, "recursive": trace.Recursive, "via": trace.Via}
+	marks := map[string]trace.Flags{"approximate": trace.Approximate, "floor": trace.Floor, "inlined": trace.Inlined, "recursive": trace.Recursive, "via": trace.Via}
 	var want, got [4]int
 	for line := range bytes.Lines(data) {
 		var l struct {
@@ -314,7 +314,7 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 				}
 			}
 			for _, m := range l.Marks {
-				n.Marks |= marks[m]
+				n.Flags |= marks[m]
 			}
 			out.Nodes = append(out.Nodes, n)
 		case "loss":

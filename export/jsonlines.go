@@ -124,7 +124,7 @@ type jsonGo struct {
 
 func jsonNodeOf(t *trace.Trace, id trace.NodeID) jsonNode {
 	n := &t.Nodes[id]
-	out := jsonNode{Type: "node", ID: id, Function: n.Func, CallLine: n.CallLine, Calls: n.Calls, Root: n.Root, Marks: markNames(n.Marks)}
+	out := jsonNode{Type: "node", ID: id, Function: n.Func, CallLine: n.CallLine, Calls: n.Calls, Root: n.Root, Marks: markNames(n.Flags)}
 	if n.Parent != trace.NoNode {
 		out.Parent = &n.Parent
 	}
@@ -151,9 +151,9 @@ type jsonActivation struct {
 }
 
 // markNames lists marks in alphabetical order.
-func markNames(m trace.Marks) (names []string) {
+func markNames(m trace.Flags) (names []string) {
 	for _, x := range []struct {
-		mark trace.Marks
+		mark trace.Flags
 		name string
 	}{
 		{trace.Approximate, "approximate"}, {trace.Floor, "floor"}, {trace.Inlined, "inlined"},

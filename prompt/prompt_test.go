@@ -480,13 +480,13 @@ func TestInstructionsMatchTheTree(t *testing.T) {
 	root := &calltree.Node{Func: fn("main.main"), Calls: 1, Root: trace.RootMain}
 	for _, n := range []*calltree.Node{
 		{Calls: 3},
-		{Calls: 200, Marks: trace.Floor},
-		{Calls: 200, Marks: trace.Approximate},
+		{Calls: 200, Flags: trace.Floor},
+		{Calls: 200, Flags: trace.Approximate},
 		{Calls: 0},
 		{Calls: 1, Root: trace.RootGoroutine, Go: &trace.GoStmt{}},
-		{Calls: 1, Marks: trace.Recursive},
-		{Calls: 1, Marks: trace.Inlined},
-		{Calls: 1, Marks: trace.Via},
+		{Calls: 1, Flags: trace.Recursive},
+		{Calls: 1, Flags: trace.Inlined},
+		{Calls: 1, Flags: trace.Via},
 	} {
 		n.Func, n.Parent = fn("main.f"), root
 		root.Children = append(root.Children, n)

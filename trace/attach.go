@@ -10,7 +10,7 @@ func (b *Builder) AttachGoroutines() {
 	t := b.t
 	only := map[string]NodeID{}
 	for i := range t.Nodes {
-		if t.Nodes[i].Marks.Has(Recursive) {
+		if t.Nodes[i].Flags.Has(Recursive) {
 			continue // its calls are the ancestor's, which has a node of its own
 		}
 		name := t.Func(NodeID(i)).Name

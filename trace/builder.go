@@ -130,10 +130,10 @@ func (b *Builder) Child(parent NodeID, f Frame, n int64) NodeID {
 	if !ok {
 		node := Node{Parent: parent, Func: f.Func, CallLine: f.CallLine}
 		if f.Inlined {
-			node.Marks |= Inlined
+			node.Flags |= Inlined
 		}
 		if f.Via {
-			node.Marks |= Via
+			node.Flags |= Via
 		}
 		id = b.add(node)
 		b.children[key] = id
@@ -146,7 +146,7 @@ func (b *Builder) Child(parent NodeID, f Frame, n int64) NodeID {
 func (b *Builder) newRoot(key rootKey) NodeID {
 	n := Node{Parent: NoNode, Func: key.fn, Root: key.root.Kind, Go: key.root.Go}
 	if key.via {
-		n.Marks = Via
+		n.Flags = Via
 	}
 	from := NoNode
 	if c := n.Go.Creator.Node(); c != NoNode {
@@ -162,7 +162,7 @@ func (b *Builder) newRoot(key rootKey) NodeID {
 
 func (b *Builder) add(n Node) NodeID {
 	if b.paths.add(n.Parent, n.Func) {
-		n.Marks |= Recursive
+		n.Flags |= Recursive
 	}
 	b.t.Nodes = append(b.t.Nodes, n)
 	return NodeID(len(b.t.Nodes) - 1)

@@ -35,17 +35,17 @@ func (m *model) call(parent trace.NodeID, f trace.Frame, n int64) trace.NodeID {
 	node := trace.Node{Parent: parent, Func: f.Func, CallLine: f.CallLine}
 	if parent == trace.NoNode {
 		node.Root, node.CallLine, f.Inlined = trace.RootMain, 0, false
-	} else if p := (*m)[parent]; p.Marks.Has(trace.Recursive) {
+	} else if p := (*m)[parent]; p.Flags.Has(trace.Recursive) {
 		node.Parent = on(p.Parent, p.Func)
 	}
 	if f.Inlined {
-		node.Marks |= trace.Inlined
+		node.Flags |= trace.Inlined
 	}
 	if f.Via {
-		node.Marks |= trace.Via
+		node.Flags |= trace.Via
 	}
 	if on(node.Parent, f.Func) != trace.NoNode {
-		node.Marks |= trace.Recursive
+		node.Flags |= trace.Recursive
 	}
 	for i := range *m {
 		known := (*m)[i]
@@ -123,7 +123,7 @@ func TestADeepChainTakesLinearTime(t *testing.T) {
 		b.Child(id, trace.Frame{Func: depth}, 1) // called at every depth
 		id = b.Child(id, trace.Frame{Func: f + 1}, 1)
 	}
-	if n := tr.Nodes[b.Child(id, trace.Frame{Func: 0}, 1)]; !n.Marks.Has(trace.Recursive) || n.Parent != id {
+	if n := tr.Nodes[b.Child(id, trace.Frame{Func: 0}, 1)]; !n.Flags.Has(trace.Recursive) || n.Parent != id {
 		t.Errorf("the innermost function calls the outermost: %+v", n)
 	}
 	// Every function starts a goroutine, of which the next one is started.

@@ -28,11 +28,11 @@ func (t *Trace) Check() error {
 			return fmt.Errorf("node %d: a go statement on a node that is no goroutine's root", id)
 		case n.Go.Creator < 0 || int(n.Go.Creator) > len(t.Nodes):
 			return fmt.Errorf("node %d: no creator %d", id, n.Go.Creator.Node())
-		case n.Go.Creator != 0 && t.Nodes[n.Go.Creator.Node()].Marks.Has(Recursive):
+		case n.Go.Creator != 0 && t.Nodes[n.Go.Creator.Node()].Flags.Has(Recursive):
 			return fmt.Errorf("node %d: its creator %d is a folded recursion", id, n.Go.Creator.Node())
-		case n.Parent == NoNode && n.Marks&(Inlined|Recursive) != 0:
+		case n.Parent == NoNode && n.Flags&(Inlined|Recursive) != 0:
 			return fmt.Errorf("node %d: a root that is inlined or recursive", id)
-		case n.Parent != NoNode && t.Nodes[n.Parent].Marks.Has(Recursive):
+		case n.Parent != NoNode && t.Nodes[n.Parent].Flags.Has(Recursive):
 			return fmt.Errorf("node %d: its parent %d is a folded recursion", id, n.Parent)
 		}
 		calls += n.Calls
@@ -49,7 +49,7 @@ func (t *Trace) Check() error {
 	return t.checkValues()
 }
 
-// checkRecursion verifies that a node is marked recursive if and only if its
+// checkRecursion verifies that a node is flagged recursive if and only if its
 // function stands on the path above it.
 func (t *Trace) checkRecursion() error {
 	// The tree from the top down: the first child of each node and, last, the
@@ -71,7 +71,7 @@ func (t *Trace) checkRecursion() error {
 	on := make([]bool, len(t.Functions)) // the path to the node at hand
 	for id := *list(NoNode); id != NoNode; {
 		n := &t.Nodes[id]
-		if marked := n.Marks.Has(Recursive); marked != on[n.Func] {
+		if marked := n.Flags.Has(Recursive); marked != on[n.Func] {
 			return fmt.Errorf("node %d: marked recursive is %v, but its function on the path above is %v", id, marked, on[n.Func])
 		}
 		if first[id] != NoNode {

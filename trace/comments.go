@@ -10,7 +10,7 @@ import (
 // "tracerag.KEY=JSON".
 //
 // Later writers may add facts without a new format version: a reader passes
-// over keys that it does not know, as it does over labels and marks. For a fact
+// over keys that it does not know, as it does over labels and flags. For a fact
 // without which the rest would be misread, a writer adds its name to
 // "requires", and a reader that does not know all of these names refuses the
 // file.

@@ -176,7 +176,7 @@ type sampled struct {
 
 	parent, line, goLine, creator int64
 	root, goFunc, goFile          string
-	marks                         Marks
+	flags                         Flags
 }
 
 // step adds a location to the path, which begins with the node itself.
@@ -204,8 +204,8 @@ func (n *sampled) text(key, v string) {
 		first(&n.goFunc)
 	case labelGoFile:
 		first(&n.goFile)
-	case labelMark:
-		n.marks |= parseMark(v)
+	case labelFlag:
+		n.flags |= parseFlag(v)
 	}
 }
 
@@ -365,9 +365,9 @@ func (d *decoder) node(s *sampled) error {
 	if s.depth == 0 {
 		return errors.New("it has no frames")
 	}
-	n := Node{Parent: NoNode, Func: s.top[0].fn, Calls: s.calls, Marks: s.marks}
+	n := Node{Parent: NoNode, Func: s.top[0].fn, Calls: s.calls, Flags: s.flags}
 	if s.inlined {
-		n.Marks |= inlinedByPath
+		n.Flags |= inlinedByPath
 	}
 	if v := s.parent; v != 0 {
 		if v < 1 || v > int64(len(d.t.Nodes)) {
@@ -400,11 +400,11 @@ func (d *decoder) node(s *sampled) error {
 	return nil
 }
 
-// parseMark returns no mark for a name that a later version has added.
-func parseMark(name string) Marks {
-	for _, m := range markNames {
+// parseFlag returns no flag for a name that a later version has added.
+func parseFlag(name string) Flags {
+	for _, m := range flagNames {
 		if m.name == name {
-			return m.mark
+			return m.flag
 		}
 	}
 	return 0

@@ -94,7 +94,7 @@ func (t *Trace) checkSize() error {
 	}
 	lines, inlined := int64(0), make([]int32, len(t.Nodes))
 	for i := range t.Nodes {
-		if n := &t.Nodes[i]; n.Marks.Has(Inlined) {
+		if n := &t.Nodes[i]; n.Flags.Has(Inlined) {
 			inlined[i] = inlined[n.Parent] + 1
 			lines += int64(inlined[i])
 		}
@@ -265,9 +265,9 @@ func (e *encoder) sample(id NodeID) {
 		str(labelGoFile, n.Go.File)
 		str(labelGoFunc, n.Go.Func)
 	}
-	for _, m := range markNames {
-		if n.Marks.Has(m.mark) {
-			str(labelMark, m.name)
+	for _, m := range flagNames {
+		if n.Flags.Has(m.flag) {
+			str(labelFlag, m.name)
 		}
 	}
 	if n.Parent == NoNode {
@@ -311,7 +311,7 @@ func (e *encoder) frame(id NodeID, at int64) (uint64, NodeID) {
 	for {
 		n := &e.t.Nodes[id]
 		e.lines = append(e.lines, line{n.Func, at})
-		if !n.Marks.Has(Inlined) {
+		if !n.Flags.Has(Inlined) {
 			return e.location(), id
 		}
 		at, id = int64(n.CallLine), n.Parent

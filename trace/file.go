@@ -16,7 +16,7 @@ const prefix = "tracerag."
 
 // FormatVersion is the version of the labels and comments. A reader takes its
 // own version and older ones. Within a version it passes over comments, labels
-// and marks that it does not know, so that facts can be added, and refuses a
+// and flags that it does not know, so that facts can be added, and refuses a
 // file that says, in the comment tracerag.requires, that it must not.
 const FormatVersion = 1
 
@@ -27,7 +27,7 @@ var ErrForeign = errors.New("a pprof profile that tracerag did not write")
 const (
 	labelParent   = prefix + "parent"  // number: 1-based ordinal of the parent's sample
 	labelLine     = prefix + "line"    // number: line of the call, when the path cannot tell it
-	labelMark     = prefix + "mark"    // strings: see markNames
+	labelFlag     = prefix + "mark"    // strings: see flagNames
 	labelRoot     = prefix + "root"    // string: RootKind
 	labelGoFunc   = prefix + "go.func" // of a goroutine's root: where its go statement stands
 	labelGoFile   = prefix + "go.file"
@@ -39,8 +39,8 @@ const (
 	inlinedByPath = Inlined // said by the location's lines, not by a label
 )
 
-var markNames = []struct {
-	mark Marks
+var flagNames = []struct {
+	flag Flags
 	name string
 }{{Approximate, "approximate"}, {Floor, "floor"}, {Recursive, "recursive"}, {Via, "via"}}
 

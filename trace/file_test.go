@@ -53,7 +53,7 @@ func sampleTrace() *trace.Trace {
 	b.Call(root, []trace.Frame{{Func: mainf}}, 1)
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 11}}, 1)
 	in := b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 11}, {Func: small, CallLine: 21, Inlined: true}}, 7)
-	t.Nodes[in].Marks |= trace.Approximate | trace.Floor
+	t.Nodes[in].Flags |= trace.Approximate | trace.Floor
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: work, CallLine: 12}}, 2)
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: rec, CallLine: 13}}, 1)
 	b.Call(root, []trace.Frame{{Func: mainf}, {Func: rec, CallLine: 13}, {Func: rec, CallLine: 41}}, 9)
@@ -170,7 +170,7 @@ func TestBuilderFoldsRecursionAndKeepsEveryCall(t *testing.T) {
 	if n := tr.Nodes[3]; tr.Functions[n.Func].Name != "leaf" || n.Parent != 0 {
 		t.Errorf("leaf hangs under node %d, want 0", n.Parent)
 	}
-	if n := tr.Nodes[2]; !n.Marks.Has(trace.Recursive) || n.Calls != 500 {
+	if n := tr.Nodes[2]; !n.Flags.Has(trace.Recursive) || n.Calls != 500 {
 		t.Errorf("folded node %+v, want 500 recursive calls", n)
 	}
 }

@@ -160,12 +160,12 @@ const (
 	RootCallback  RootKind = "callback"  // called from C, from the runtime, or unknown
 )
 
-// Marks are what is to be said of a node beside its count.
-type Marks uint8
+// Flags are what is to be said of a node beside its count.
+type Flags uint8
 
-// The marks.
+// The flags.
 const (
-	Inlined     Marks = 1 << iota // an activation without a frame of its own
+	Inlined     Flags = 1 << iota // an activation without a frame of its own
 	Recursive                     // a call of a function that is on the path above: a leaf
 	Via                           // unrecorded functions stand between caller and callee
 	Floor                         // the count may be too low
@@ -173,7 +173,7 @@ const (
 )
 
 // Has reports whether m includes all of x.
-func (m Marks) Has(x Marks) bool { return m&x == x }
+func (m Flags) Has(x Flags) bool { return m&x == x }
 
 // Node is a function called in one context.
 type Node struct {
@@ -183,7 +183,7 @@ type Node struct {
 	Calls    int64    // calls made here; in a sampled trace, samples taken here
 	Root     RootKind // set if and only if Parent is NoNode
 	Go       GoStmt   // of a RootGoroutine
-	Marks    Marks
+	Flags    Flags
 }
 
 // GoStmt is the go statement that made a goroutine. The zero value is one of

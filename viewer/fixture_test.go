@@ -59,7 +59,7 @@ func spin() {}
 type call struct {
 	n     int64
 	path  string
-	marks trace.Marks
+	marks trace.Flags
 }
 
 var drawing = []call{

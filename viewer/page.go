@@ -265,7 +265,7 @@ func (p *Page) function(run int, fn *trace.Function) int {
 }
 
 func (ns *nodes) add(n *calltree.Node, depth, fn int) {
-	marks := int(n.Marks)
+	marks := int(n.Flags)
 	if n.Values != nil {
 		marks |= markObserved
 	}

@@ -51,7 +51,7 @@ func TestEachInterrupted(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stuck := time.AfterFunc(recordtest.Patience, func() { _ = cmd.Process.Kill() })
+	stuck := time.AfterFunc(recordtest.Timeout, func() { _ = cmd.Process.Kill() })
 	defer stuck.Stop()
 	for hanging := filepath.Join(dir, "lib", "hanging"); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := os.Stat(hanging); err == nil {

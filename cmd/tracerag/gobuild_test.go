@@ -172,7 +172,7 @@ func saved(t *testing.T, dir string) []*trace.Trace {
 
 func callsOf(tr *trace.Trace, function string) (n int64) {
 	for _, node := range tr.Nodes {
-		if tr.Functions[node.Func].Name == function && node.Marks == 0 {
+		if tr.Functions[node.Func].Name == function && node.Flags == 0 {
 			n += node.Calls
 		}
 	}

@@ -532,7 +532,7 @@ func programTrace(nodes int) *trace.Trace {
 		}
 		f := r.IntN(functions)
 		id := b.Child(path[len(path)-1], trace.Frame{Func: fn[f], CallLine: f%200 + r.IntN(3)}, int64(r.IntN(1000)))
-		if !tr.Nodes[id].Marks.Has(trace.Recursive) {
+		if !tr.Nodes[id].Flags.Has(trace.Recursive) {
 			path = append(path, id)
 		}
 	}

@@ -74,7 +74,7 @@ func TestUnwritableBefore(t *testing.T) {
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
 			_ = cmd.Start()
-			stuck := time.AfterFunc(recordtest.Patience, func() { _ = cmd.Process.Kill() })
+			stuck := time.AfterFunc(recordtest.Timeout, func() { _ = cmd.Process.Kill() })
 			defer stuck.Stop()
 			_ = cmd.Wait()
 			want := "tracerag: traces cannot be saved in " + bad

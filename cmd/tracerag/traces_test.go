@@ -113,7 +113,7 @@ type writer struct {
 	b     *trace.Builder
 	root  trace.Root
 	last  trace.NodeID
-	marks map[trace.NodeID]trace.Marks // those that the builder does not know
+	marks map[trace.NodeID]trace.Flags // those that the builder does not know
 }
 
 // makeTrace returns a trace of handMade; built is the time of the program's
@@ -123,7 +123,7 @@ func makeTrace(name string, built time.Time) (*trace.Trace, error) {
 	if !ok {
 		return nil, fmt.Errorf("no hand-made trace %q", name)
 	}
-	w := &writer{marks: map[trace.NodeID]trace.Marks{}, tr: &trace.Trace{
+	w := &writer{marks: map[trace.NodeID]trace.Flags{}, tr: &trace.Trace{
 		Recorder: "breakpoint", Command: append([]string{"./app"}, made.args...), Dir: ".",
 		Start: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Duration: 40 * time.Millisecond, Goroutines: 1,
 		Program: trace.Program{Path: "/src/app/app", BuildID: "build-1", ModTime: built, GoVersion: "go1.26.0", GOOS: "linux", GOARCH: "amd64",
@@ -133,7 +133,7 @@ func makeTrace(name string, built time.Time) (*trace.Trace, error) {
 	made.calls(w)
 	w.b.Finish()
 	for id, m := range w.marks {
-		w.tr.Nodes[id].Marks |= m
+		w.tr.Nodes[id].Flags |= m
 	}
 	return w.tr, w.tr.Check()
 }
@@ -161,7 +161,7 @@ func (w *writer) call(n int64, stack ...string) trace.NodeID {
 	return w.last
 }
 
-func (w *writer) mark(m trace.Marks, id trace.NodeID) { w.marks[id] = m }
+func (w *writer) mark(m trace.Flags, id trace.NodeID) { w.marks[id] = m }
 
 // line is the number of the line of a source file that begins so.
 func (w *writer) line(file, begin string) int {

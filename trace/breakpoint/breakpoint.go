@@ -364,10 +364,10 @@ func (r *recording) finish() *trace.Trace {
 		inInit[i] = n.Root == trace.RootInit || n.Parent != trace.NoNode && inInit[n.Parent]
 		f := floors[r.tr.Functions[n.Func].Name]
 		if inInit[i] && f[0] || !inInit[i] && f[1] {
-			n.Marks |= trace.Floor
+			n.Flags |= trace.Floor
 		}
 		if r.approx[trace.NodeID(i)] {
-			n.Marks |= trace.Approximate
+			n.Flags |= trace.Approximate
 		}
 	}
 	if r.cut > 0 {

@@ -113,8 +113,8 @@ func TestInlined(t *testing.T) {
 	for i := range r.Trace.Nodes {
 		n, name := &r.Trace.Nodes[i], recordtest.Generic(map[string]int64{r.Trace.Func(trace.NodeID(i)).Name: 1})
 		for fn := range name {
-			if _, is := want[fn]; is != n.Marks.Has(trace.Inlined) || is != n.Marks.Has(trace.Approximate) {
-				t.Errorf("%s: marks %b, inlined is %v", fn, n.Marks, is)
+			if _, is := want[fn]; is != n.Flags.Has(trace.Inlined) || is != n.Flags.Has(trace.Approximate) {
+				t.Errorf("%s: marks %b, inlined is %v", fn, n.Flags, is)
 			}
 		}
 	}

@@ -166,7 +166,7 @@ func TestStreams(t *testing.T) {
 
 // TestClosedPipe is "program | head -1": the program must end by SIGPIPE.
 func TestClosedPipe(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), recordtest.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), recordtest.Timeout)
 	defer cancel()
 	cmd, out := command(t, ctx, job{Args: []string{fixtures.Build(t, "stdio"), "-endless"}})
 	stdout, err := cmd.StdoutPipe()
@@ -251,7 +251,7 @@ func zombie(pid int) bool {
 // and returns the recorder's process and a function that waits for the trace.
 func waiting(t *testing.T) (pid int, wait func() *trace.Trace) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), recordtest.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), recordtest.Timeout)
 	t.Cleanup(cancel)
 	cmd, out := command(t, ctx, job{Args: []string{fixtures.Build(t, "stdio"), "-wait"}})
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -37,12 +37,12 @@ func rootKeyOf(tr *trace.Trace, id trace.NodeID) rootKey {
 	n := &tr.Nodes[id]
 	stmt := n.Go
 	stmt.Creator = 0
-	return rootKey{n.Root, stmt, tr.Func(id).Name, n.Marks.Has(trace.Via)}
+	return rootKey{n.Root, stmt, tr.Func(id).Name, n.Flags.Has(trace.Via)}
 }
 
 func nodeKeyOf(tr *trace.Trace, id, parent trace.NodeID) nodeKey {
 	n := &tr.Nodes[id]
-	return nodeKey{parent, tr.Func(id).Name, n.CallLine, n.Marks.Has(trace.Inlined), n.Marks.Has(trace.Via)}
+	return nodeKey{parent, tr.Func(id).Name, n.CallLine, n.Flags.Has(trace.Inlined), n.Flags.Has(trace.Via)}
 }
 
 func newNodeIndex(tr *trace.Trace) *nodeIndex {

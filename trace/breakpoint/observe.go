@@ -173,7 +173,7 @@ func (ob *observer) choose() error {
 		name := ob.nodes.tr.Func(trace.NodeID(i)).Name
 		switch {
 		case !want[name]:
-		case n.Marks.Has(trace.Inlined):
+		case n.Flags.Has(trace.Inlined):
 			inlined[name] = true
 		case n.Calls > 0:
 			left[name] += int(min(int64(ob.o.Calls), n.Calls))
@@ -422,7 +422,7 @@ func (ob *observer) compare() {
 		}
 		early[id] = n.Root == trace.RootInit || from != trace.NoNode && int(from) < id && early[from]
 		name := tr.Func(trace.NodeID(id)).Name
-		if early[id] || n.Calls == 0 || n.Marks.Has(trace.Inlined) || !watched[name] {
+		if early[id] || n.Calls == 0 || n.Flags.Has(trace.Inlined) || !watched[name] {
 			continue
 		}
 		watched[name] = false // once

@@ -89,7 +89,7 @@ func TestObserveIsBounded(t *testing.T) {
 	// A run that takes too long is ended, and what it showed is kept.
 	start := time.Now()
 	r = record(t, recordingTest{Job: job{Args: []string{path}, MaxHits: 20, Observe: true, ObserveLimit: time.Millisecond}})
-	if !strings.Contains(r.Stderr, "timed out: true") || time.Since(start) > recordtest.Patience/2 {
+	if !strings.Contains(r.Stderr, "timed out: true") || time.Since(start) > recordtest.Timeout/2 {
 		t.Errorf("after %v: %s", time.Since(start), r.Stderr)
 	}
 }

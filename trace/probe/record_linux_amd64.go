@@ -343,7 +343,7 @@ func (r *running) reserve(code uint64, marks int) (base uint64, err error) {
 	}
 	if marks > 0 {
 		size := marksSize(marks)
-		if base, err = r.proc.Free(r.text, code+size, reach); err == nil {
+		if base, err = r.proc.FindRoom(r.text, code+size, reach); err == nil {
 			note(size)
 			err = r.shareMarks(marks, base+code)
 		}
@@ -352,7 +352,7 @@ func (r *running) reserve(code uint64, marks int) (base uint64, err error) {
 		}
 		r.unmarked = true
 	}
-	if base, err = r.proc.Free(r.text, code, reach); err == nil {
+	if base, err = r.proc.FindRoom(r.text, code, reach); err == nil {
 		note(0)
 	}
 	return base, err
@@ -375,7 +375,7 @@ func (r *running) share(t *target.Target, inner []uint32, o Options) error {
 		}
 	}
 	for {
-		base, err := r.proc.Free(r.text, r.layout.Size(), 1<<46)
+		base, err := r.proc.FindRoom(r.text, r.layout.Size(), 1<<46)
 		if err == nil {
 			r.layout.Base = base
 			r.mem, r.file, err = r.proc.Share(r.layout.Size(), base)

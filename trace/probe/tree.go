@@ -80,7 +80,7 @@ func convert(t *target.Target, plan *plan.Plan, text code, tree *payload.Tree, a
 		}
 	}
 	for id := range c.approximate {
-		tr.Nodes[id].Marks |= trace.Approximate
+		tr.Nodes[id].Flags |= trace.Approximate
 	}
 	c.attach()
 	c.losses(tree)
@@ -160,7 +160,7 @@ func (c *converter) call(h *plan.Hook, i int) place {
 	default:
 		c.enter(&cur, trace.Frame{Func: c.id(fn.Name, fn.Package, fn.File, fn.StartLine), CallLine: cur.line, Via: cur.via}, int64(n.Calls))
 		if h.Partial {
-			c.tr.Nodes[cur.node].Marks |= trace.Floor
+			c.tr.Nodes[cur.node].Flags |= trace.Floor
 		}
 	}
 	return cur

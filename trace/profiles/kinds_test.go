@@ -106,7 +106,7 @@ func TestARealCPUProfile(t *testing.T) {
 	if root := find(tr, "busySamples"); len(root) != 1 || root[0].Parent == trace.NoNode {
 		t.Errorf("busySamples is not where its caller called it:\n%s", dump(tr))
 	}
-	if root := find(tr, "TestARealCPUProfile"); len(root) != 1 || root[0].Root != trace.RootGoroutine || !root[0].Marks.Has(trace.Via) {
+	if root := find(tr, "TestARealCPUProfile"); len(root) != 1 || root[0].Root != trace.RootGoroutine || !root[0].Flags.Has(trace.Via) {
 		t.Errorf("the test is not the first function of a goroutine, via testing.tRunner:\n%s", dump(tr))
 	}
 }

@@ -131,10 +131,10 @@ func dump(t *trace.Trace) string {
 			fmt.Fprintf(&b, " from line %d", n.CallLine)
 		}
 		for _, m := range []struct {
-			mark trace.Marks
+			mark trace.Flags
 			name string
 		}{{trace.Inlined, "inlined"}, {trace.Recursive, "recursive"}, {trace.Via, "via"}} {
-			if n.Marks.Has(m.mark) {
+			if n.Flags.Has(m.mark) {
 				b.WriteString(" " + m.name)
 			}
 		}

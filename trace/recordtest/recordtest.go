@@ -109,13 +109,13 @@ type Result struct {
 	Code           int // exit code of the recorder's process
 }
 
-// Patience is how long a recording may take before it counts as hanging.
-const Patience = 90 * time.Second
+// Timeout is how long a recording may take before it counts as hanging.
+const Timeout = 90 * time.Second
 
 // Record runs a target under the recorder and requires a well-formed trace.
 func Record(t *testing.T, how Run) Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()
 	cmd, out := Command(t, ctx, how.Job)
 	var stdout, stderr bytes.Buffer
@@ -191,7 +191,7 @@ func ReadTrace(t *testing.T, path, stderr string) *trace.Trace {
 // Untraced runs the target without a recorder.
 func Untraced(t *testing.T, how Run) Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, how.Args[0], how.Args[1:]...)
 	cmd.Dir = how.Dir
@@ -224,7 +224,7 @@ func Counts(tr *trace.Trace) map[string]int64 {
 func Floors(tr *trace.Trace) map[string]bool {
 	m := map[string]bool{}
 	for i := range tr.Nodes {
-		if tr.Nodes[i].Marks.Has(trace.Floor) {
+		if tr.Nodes[i].Flags.Has(trace.Floor) {
 			m[tr.Func(trace.NodeID(i)).Name] = true
 		}
 	}
@@ -263,10 +263,10 @@ func Tree(tr *trace.Trace) string {
 			fmt.Fprintf(&b, " :%d", n.CallLine)
 		}
 		for _, m := range []struct {
-			mark trace.Marks
+			mark trace.Flags
 			name string
 		}{{trace.Inlined, "inlined"}, {trace.Recursive, "recursive"}, {trace.Via, "via"}, {trace.Floor, "floor"}, {trace.Approximate, "approximate"}} {
-			if n.Marks.Has(m.mark) {
+			if n.Flags.Has(m.mark) {
 				b.WriteString(" " + m.name)
 			}
 		}

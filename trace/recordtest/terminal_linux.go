@@ -83,7 +83,7 @@ func (term *Terminal) Text() string {
 // Await waits until something is to be seen behind what was awaited before.
 func (term *Terminal) Await(t *testing.T, what string) {
 	t.Helper()
-	for end := time.Now().Add(Patience / 3); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(Timeout / 3); ; time.Sleep(10 * time.Millisecond) {
 		text := term.Text()
 		if i := strings.Index(text[term.seen:], what); i >= 0 {
 			term.seen += i + len(what)

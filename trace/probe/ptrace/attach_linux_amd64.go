@@ -24,7 +24,7 @@ const attachTime = 10 * time.Second
 // while the process is held, it goes on, too.
 func Attach(pid int) (*Process, error) { return attach(pid, attachTime) }
 
-func attach(pid int, patience time.Duration) (*Process, error) {
+func attach(pid int, timeout time.Duration) (*Process, error) {
 	if pid == os.Getpid() {
 		return nil, fmt.Errorf("process %d is this one", pid)
 	}
@@ -38,7 +38,7 @@ func attach(pid int, patience time.Duration) (*Process, error) {
 	p.held.Store(true)
 	var err error
 	p.tr.do(func() {
-		if err = p.stopAll(time.Now().Add(patience)); err == nil {
+		if err = p.stopAll(time.Now().Add(timeout)); err == nil {
 			err = p.openMemory()
 		}
 	})
@@ -67,7 +67,7 @@ func attachError(pid int, err error) error {
 // stopAll seizes and stops all threads. A thread that is still running may make
 // another one, so it looks again until there is none that is not stopped.
 func (p *Process) stopAll(deadline time.Time) error {
-	b := &bury{pid: p.pid}
+	b := &reaper{pid: p.pid}
 	for _, t := range p.threads {
 		b.add(t.tid)
 	}
@@ -97,7 +97,7 @@ func (p *Process) stopAll(deadline time.Time) error {
 		p.threads = append(p.threads, running...)
 		for _, t := range running {
 			switch err := p.settle(t, deadline); {
-			case errors.Is(err, unix.ECHILD) && b.buried(t.tid):
+			case errors.Is(err, unix.ECHILD) && b.reaped(t.tid):
 			case errors.Is(err, unix.ECHILD):
 				return errReplaced
 			case err != nil && !errors.Is(err, ErrEnded):
@@ -105,7 +105,7 @@ func (p *Process) stopAll(deadline time.Time) error {
 			}
 		}
 	}
-	p.threads = slices.DeleteFunc(p.threads, func(t *thread) bool { return b.buried(t.tid) })
+	p.threads = slices.DeleteFunc(p.threads, func(t *thread) bool { return b.reaped(t.tid) })
 	if len(p.threads) == 0 {
 		return ErrEnded
 	}

@@ -188,7 +188,7 @@ func TestAttachDelivers(t *testing.T) {
 		if err := unix.PtraceInterrupt(th.tid); err != nil {
 			return err
 		}
-		return p.settle(th, time.Now().Add(patience))
+		return p.settle(th, time.Now().Add(testTimeout))
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -444,7 +444,7 @@ func TestAttachReplaced(t *testing.T) {
 		return err != nil || strings.HasPrefix(s["State"], "Z")
 	})
 	stopped := make(chan error, 1)
-	p.tr.do(func() { stopped <- p.stopAll(time.Now().Add(patience)) })
+	p.tr.do(func() { stopped <- p.stopAll(time.Now().Add(testTimeout)) })
 	switch err := <-stopped; {
 	case errors.Is(err, errReplaced):
 	case err != nil:

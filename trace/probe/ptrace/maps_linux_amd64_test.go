@@ -137,7 +137,7 @@ func TestFree(t *testing.T) {
 	stack := slices.IndexFunc(maps, func(m Mapping) bool { return m.Path == "[stack]" })
 	for _, near := range []uint64{entry, sharedAt, 0xc0_0000_0000, maps[stack].Start} {
 		const size = 1 << 20
-		addr, err := p.Free(near, size, 1<<46)
+		addr, err := p.FindRoom(near, size, 1<<46)
 		if err != nil {
 			t.Errorf("near %#x: %v", near, err)
 			continue
@@ -153,11 +153,11 @@ func TestFree(t *testing.T) {
 		if addr >= brk && addr < brk+16<<20 || addr >= 0xc0_0000_0000 && addr < 0x1c0_0000_0000 {
 			t.Errorf("near %#x: %#x is where a heap grows (%#x)", near, addr, brk)
 		}
-		if again, err := p.Free(near, size, 1<<46); again != addr || err != nil {
+		if again, err := p.FindRoom(near, size, 1<<46); again != addr || err != nil {
 			t.Errorf("near %#x: %#x, then %#x, %v", near, addr, again, err)
 		}
 	}
-	if addr, err := p.Free(sharedAt, 1<<30, 1<<40); addr != sharedAt || err != nil {
+	if addr, err := p.FindRoom(sharedAt, 1<<30, 1<<40); addr != sharedAt || err != nil {
 		t.Errorf("near %#x: %#x, %v", uint64(sharedAt), addr, err)
 	}
 }

@@ -165,7 +165,7 @@ func TestMapCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr, err := p.Free(entry, 2*pageSize, 1<<31-1<<20)
+	addr, err := p.FindRoom(entry, 2*pageSize, 1<<31-1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

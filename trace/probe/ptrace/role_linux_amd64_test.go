@@ -26,8 +26,8 @@ import (
 
 const roleVariable = "TRACERAG_TEST_ROLE"
 
-// patience is how long a test waits for something that must come.
-const patience = 20 * time.Second
+// testTimeout is how long a test waits for something that must come.
+const testTimeout = 20 * time.Second
 
 var roles map[string]func(args []string) error
 
@@ -78,7 +78,7 @@ func dieRole(args []string) error {
 	if err := unix.Kill(os.Getpid(), unix.Signal(n)); err != nil {
 		return err
 	}
-	time.Sleep(patience)
+	time.Sleep(testTimeout)
 	return errors.New("the signal did not come")
 }
 
@@ -297,7 +297,7 @@ func furnish(p *Process) error {
 	if err != nil {
 		return err
 	}
-	code, err := p.Free(entry, 1<<20, 1<<31-1<<21)
+	code, err := p.FindRoom(entry, 1<<20, 1<<31-1<<21)
 	if err != nil {
 		return err
 	}
@@ -362,7 +362,7 @@ func (h held) letGo(t *testing.T) {
 func (h held) end(t *testing.T) (exit Exit, stdout, stderr string) {
 	t.Helper()
 	h.stdin.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	exit, err := h.Wait(ctx)
 	if err != nil {
@@ -379,7 +379,7 @@ func (h held) end(t *testing.T) (exit Exit, stdout, stderr string) {
 // eventually waits until something is so.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testTimeout); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not so: %s", what)
 		}

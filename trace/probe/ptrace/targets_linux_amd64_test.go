@@ -258,7 +258,7 @@ func start(t *testing.T, role string, args ...string) *run {
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	kill := time.AfterFunc(2*patience, func() { _ = r.cmd.Process.Kill() })
+	kill := time.AfterFunc(2*testTimeout, func() { _ = r.cmd.Process.Kill() })
 	t.Cleanup(func() {
 		kill.Stop()
 		_ = r.cmd.Process.Kill()

@@ -12,27 +12,27 @@ import (
 // errReplaced: nothing of the program that was to be held is there any more.
 var errReplaced = errors.New("it was just starting another program in its place; try again")
 
-// A bury waits for threads that end while others are being seized. When a thread
+// A reaper waits for threads that end while others are being seized. When a thread
 // replaces the program (execve), the kernel ends all others and has the one wait until
 // the tracer of each has waited for it. Meanwhile PTRACE_SEIZE of any of them waits for
 // the execve, so a tracer that has seized some and is about to seize the next would
 // stand there for ever, and with it the program. So somebody else has to wait.
-type bury struct {
+type reaper struct {
 	pid  int
 	mu   sync.Mutex
 	tids []int // that may end; not the first of the process, whose end is that of the process
 	dead []int // that did, and nobody can wait for any more
 }
 
-// buryEvery is how often it looks. In nearly all cases all is over by then.
-const buryEvery = 5 * time.Millisecond
+// reapEvery is how often it looks. In nearly all cases all is over by then.
+const reapEvery = 5 * time.Millisecond
 
 // begin waits until end is called.
-func (b *bury) begin() (end func()) {
+func (b *reaper) begin() (end func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		tick := time.NewTicker(buryEvery)
+		tick := time.NewTicker(reapEvery)
 		defer tick.Stop()
 		for {
 			select {
@@ -46,7 +46,7 @@ func (b *bury) begin() (end func()) {
 	return func() { close(done); <-ended }
 }
 
-func (b *bury) look() {
+func (b *reaper) look() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tids = slices.DeleteFunc(b.tids, func(tid int) bool {
@@ -70,7 +70,7 @@ const (
 )
 
 // add has it look after a thread, too.
-func (b *bury) add(tid int) {
+func (b *reaper) add(tid int) {
 	if tid == b.pid {
 		return
 	}
@@ -79,8 +79,8 @@ func (b *bury) add(tid int) {
 	b.tids = append(b.tids, tid)
 }
 
-// buried reports whether a thread has ended and was waited for.
-func (b *bury) buried(tid int) bool {
+// reaped reports whether a thread has ended and was waited for.
+func (b *reaper) reaped(tid int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Contains(b.dead, tid)

@@ -32,12 +32,12 @@ var byNumber = []span{
 // span is a range of addresses; end is the first behind it.
 type span struct{ start, end uint64 }
 
-// Free finds room for size bytes, in whole pages, of which none is further than
+// FindRoom finds room for size bytes, in whole pages, of which none is further than
 // reach bytes from the address near: the closest there is, so that the same
 // process gives the same answer. It keeps away from where the program's heap and
 // stack grow and from what Go and the sanitizers map by number. ErrTaken says
 // that there is no room.
-func (p *Process) Free(near, size, reach uint64) (addr uint64, err error) {
+func (p *Process) FindRoom(near, size, reach uint64) (addr uint64, err error) {
 	maps, err := p.Maps()
 	if err != nil {
 		return 0, err
