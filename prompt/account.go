@@ -138,3 +138,16 @@ func (e *OverWindowError) Error() string {
 	}
 	return b.String()
 }
+
+// WholeFunctions are the functions (linker names) whose whole declarations the prompt
+// holds.
+func (p *Prompt) WholeFunctions() (names []string) {
+	for _, f := range p.Functions {
+		if f.Tier == TierFull {
+			for _, held := range f.Holds {
+				names = append(names, held.Name)
+			}
+		}
+	}
+	return names
+}

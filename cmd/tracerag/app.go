@@ -38,7 +38,6 @@ type app struct {
 	said                   *sync.Once      // before the first message the masker learns from args
 	secrets                *session.Masker // what hides them: see masker
 	masked                 string          // what noteMasked has said
-	refuge                 string          // the directory of a trace that its store did not take; "": all did
 	sections               []section
 	sectioned              int                  // flags that have their section
 	onFlags                func(*pflag.FlagSet) // takes a command's flags in place of its run; nil: it runs

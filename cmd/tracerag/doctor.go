@@ -11,6 +11,7 @@ import (
 
 	"tracerag/llm"
 	"tracerag/phrase"
+	"tracerag/record"
 	"tracerag/session"
 	"tracerag/trace"
 	"tracerag/trace/executable"
@@ -98,7 +99,7 @@ func (a *app) doctorRecorders(t *target.Target) (can bool, out []finding) {
 	silent := *t
 	silent.Silent = true
 	fast := finding{"probe", "ok", "every call at nearly full speed; tried with " + name, ""}
-	if err := probe.Suits(&silent, probe.Options{CacheDir: planCache()}); err != nil {
+	if err := probe.Suits(&silent, probe.Options{CacheDir: record.PlanCache()}); err != nil {
 		why, remedy, _ := strings.Cut(err.Error(), "\n")
 		var unsuitable *probe.Unsuitable
 		if !errors.As(err, &unsuitable) {
@@ -174,7 +175,7 @@ func (a *app) doctorSources(t *target.Target) finding {
 
 // doctorPlans says where the probe keeps what it has prepared.
 func doctorPlans() finding {
-	dir := planCache()
+	dir := record.PlanCache()
 	if dir == "" {
 		return finding{"plans", "note", "no directory to keep them, so the probe prepares each run anew", "set HOME or XDG_CACHE_HOME"}
 	}

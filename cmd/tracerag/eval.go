@@ -22,6 +22,7 @@ import (
 	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
+	"tracerag/record"
 )
 
 const evalHelp = `
@@ -59,7 +60,7 @@ type evalFlags struct {
 	maxCost                 float64
 	judge, sheet, gradeBy   string
 	tree                    treeFlags
-	recorder                recorderFlags
+	recorder                record.Options
 	model                   modelFlags
 	windows                 string // --models: a table of context windows
 	costGiven, repeatsGiven bool
@@ -88,7 +89,7 @@ func (e *evalFlags) add(a *app, f *pflag.FlagSet) {
 	f.StringVar(&e.sheet, "sheet", "", "write a sheet for grading by a person into `FILE` (CSV), and read the grades in\nit, if it exists")
 	addChoice(f, &e.gradeBy, "grader", "whose grades the tables show: `WHO` is auto, judge or human (default: who gave the\nmost; among equals human, then judge)", "", "auto", "judge", "human")
 	a.section(f, "Recording")
-	e.recorder.add(f)
+	addRecorder(f, &e.recorder)
 	a.section(f, "The prompt")
 	a.redactFlag(f)
 	e.tree.add(f)
@@ -147,7 +148,7 @@ func (e *evalFlags) check() error {
 	if len(e.tokenizers) == 0 {
 		e.tokenizers = defaultTokenizers
 	}
-	return e.recorder.check()
+	return checkRecorderFlags(&e.recorder)
 }
 
 // load reads the experiments and applies what the flags say otherwise.
@@ -270,7 +271,7 @@ func (a *app) askTrials(ctx context.Context, trials []*trial.Trial, dir *results
 		Mask:   a.masker().Clean,
 		Note:   func(err error) { a.note("%s", withWayOut(err)) }, Complain: func(err error) { a.complain("%s", withWayOut(err)) },
 		Progress: func(what string) (func(done, all int), func()) {
-			bar := a.progress(what)
+			bar := &progress{a: a, what: what}
 			return bar.set, bar.close
 		},
 	}

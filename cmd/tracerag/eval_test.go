@@ -283,7 +283,7 @@ func TestExperimentRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, stderr := x.run(1, "--prompts-only")
-	if !strings.Contains(stderr, "run once: the experiment's baseline failed") || !strings.Contains(stderr, " x failed (exit status 3: no input): the tree is not pruned by it") {
+	if !strings.Contains(stderr, "run once: the experiment's baseline failed") || !strings.Contains(stderr, " x failed (exit status 3: no input)\n") {
 		t.Errorf("messages:\n%s", stderr)
 	}
 	// Nothing is built or run for traces that could not be saved.

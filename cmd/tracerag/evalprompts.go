@@ -16,7 +16,7 @@ import (
 
 // makePrompts makes the prompts of a trial, of the traces of its runs.
 func (a *app) makePrompts(t *trial.Trial, traces map[string]string, dir *results.Dir, s *store.Store, e *evalFlags) error {
-	bar := a.progress("making prompts")
+	bar := &progress{a: a, what: "making prompts"}
 	defer bar.close()
 	for i := range t.Inquiries {
 		q := &t.Inquiries[i]

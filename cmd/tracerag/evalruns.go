@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,6 +19,7 @@ import (
 	"tracerag/eval/results"
 	"tracerag/eval/trial"
 	"tracerag/phrase"
+	"tracerag/record"
 	"tracerag/trace/store"
 )
 
@@ -84,53 +84,65 @@ func (a *app) recordRun(ctx context.Context, x *eval.Experiment, name, program s
 			return have.Trace, nil
 		}
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
 	command := append([]string{filepath.Base(program)}, run.Args...)
 	a.masker().LearnArgs(command)
 	a.note("%s: recording %s", x.Name, phrase.CommandLine(command))
 	defer a.wait("recording " + phrase.CommandLine(command))()
-	idFile := filepath.Join(dir.Path(), ".id")
-	defer os.Remove(idFile)
-	args := []string{"run", "--quiet", "--dir=" + dir.Traces(), "--id-file=" + idFile}
-	args = append(args, e.recorder.args()...)
+	spec := record.Spec{Command: command, Dir: scratch, Store: dir.Traces(), Recorder: e.recorder}
 	if len(x.Baseline) > 0 {
-		args = append(args, "--baseline="+phrase.CommandLine(x.Baseline))
+		spec.Baseline = phrase.CommandLine(x.Baseline)
 	}
-	cmd := exec.CommandContext(ctx, exe, append(append(args, "--"), command...)...)
-	cmd.Dir = scratch
+	report, printed, err := recordApart(ctx, spec, run.Stdin, program)
+	switch {
+	case err != nil:
+		return "", err
+	case len(report.Traces) != 1 && report.Code == run.Exit:
+		return "", fmt.Errorf("%s was not recorded%s", phrase.CommandLine(command), lastLines(printed))
+	case len(report.Traces) != 1 || report.Code != run.Exit:
+		return "", fmt.Errorf("%s exited with %d, want %d%s\nif it should, say so in the file: exit: %[2]d", phrase.CommandLine(command), report.Code, run.Exit, lastLines(printed))
+	case report.BaselineFailed != nil:
+		return "", fmt.Errorf("the experiment's baseline failed, so that nothing would be pruned by it: give others in the file, or none\n%s", a.baselineFailure(*report.BaselineFailed))
+	}
+	id := report.Traces[0]
+	return id, dir.SaveRun(x.Name, name, results.Run{Trace: id, Of: madeOf})
+}
+
+// recordApart records in a process of its own: the recorder hands the program our
+// standard input and output, and these are the experiment's. printed is what the program
+// and the recorder printed.
+func recordApart(ctx context.Context, spec record.Spec, stdin, program string) (report record.Report, printed string, err error) {
+	self, err := innerCommand()
+	if err == nil {
+		spec.Caller, err = json.Marshal(passed{Quiet: true})
+	}
+	if err != nil {
+		return report, "", err
+	}
+	child, err := record.NewChild(ctx, self, spec)
+	if err != nil {
+		return report, "", err
+	}
+	defer child.Close()
+	cmd := child.Cmd
 	// It passes an interrupt on to the program, which would outlive its killing.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Env = append(withoutKeys(os.Environ()), "PATH="+filepath.Dir(program)+string(os.PathListSeparator)+os.Getenv("PATH"))
-	if run.Stdin != "" {
-		cmd.Stdin = strings.NewReader(run.Stdin)
+	if stdin != "" {
+		cmd.Stdin = strings.NewReader(stdin)
 	}
-	var output ends
+	var output record.Ends
 	cmd.Stdout, cmd.Stderr = &output, &output
 	err = cmd.Run()
-	ids, _ := os.ReadFile(idFile) // missing if nothing was recorded
+	printed, _ = output.Text()
 	var exit *exec.ExitError
-	switch code := cmd.ProcessState; {
-	case err != nil && !errors.As(err, &exit):
-		return "", err
-	case len(bytes.TrimSpace(ids)) == 0 && code.ExitCode() == run.Exit:
-		text, _ := output.text()
-		return "", fmt.Errorf("%s was not recorded%s", phrase.CommandLine(command), lastLines(text))
-	case len(bytes.TrimSpace(ids)) == 0 || code.ExitCode() != run.Exit:
-		text, _ := output.text()
-		return "", fmt.Errorf("%s exited with %d, want %d%s\nif it should, say so in the file: exit: %[2]d", phrase.CommandLine(command), code.ExitCode(), run.Exit, lastLines(text))
+	if err != nil && !errors.As(err, &exit) {
+		return report, printed, err
 	}
-	id := strings.TrimSpace(string(ids))
-	if tr, _, err := s.Load(id); err != nil {
-		return "", err
-	} else if len(x.Baseline) > 0 && tr.Baseline == "" {
-		text, _ := output.text()
-		return "", fmt.Errorf("the experiment's baseline failed, so that nothing would be pruned by it: give others in the file, or none%s", baselineLine(text))
+	if report, err = child.Report(); err != nil { // it was killed
+		report.Code, err = cmd.ProcessState.ExitCode(), nil
 	}
-	return id, dir.SaveRun(x.Name, name, results.Run{Trace: id, Of: madeOf})
+	return report, printed, err
 }
 
 // withoutKeys leaves the keys for models out of an environment: a program that an
@@ -152,37 +164,12 @@ func lastLines(text string) string {
 	return "\n" + text
 }
 
-// baselineLine is what tracerag run said of a baseline that failed.
-func baselineLine(text string) string {
-	const begin = "tracerag: baseline: "
-	if _, rest, ok := strings.Cut(text, begin); ok {
-		line, _, _ := strings.Cut(rest, "\n")
-		return "\n" + line
-	}
-	return ""
-}
-
-// args are the flags that choose the same recorder again.
-func (r *recorderFlags) args() []string {
-	args := []string{"--recorder=" + r.name, fmt.Sprintf("--max-hits=%d", r.maxHits), fmt.Sprintf("--max-stops=%d", r.maxStops)}
-	if r.noInlined {
-		args = append(args, "--no-inlined")
-	}
-	if r.noLines {
-		args = append(args, "--no-lines")
-	}
-	if r.memory > 0 {
-		args = append(args, "--memory="+r.memory.String())
-	}
-	return args
-}
-
 // hashRun is a hash of all that a run's trace depends on: the program, what it gets,
 // and who records it.
 func hashRun(x *eval.Experiment, run eval.Run, program, files string, e *evalFlags) (string, error) {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
-	if err := enc.Encode([]any{version(), run, x.Baseline, e.recorder.args(), filepath.Base(program)}); err != nil {
+	if err := enc.Encode([]any{version(), run, x.Baseline, e.recorder, filepath.Base(program)}); err != nil {
 		return "", err
 	}
 	f, err := os.Open(program)

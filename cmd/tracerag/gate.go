@@ -14,6 +14,7 @@ import (
 	"tracerag/atomicfile"
 	"tracerag/output"
 	"tracerag/phrase"
+	"tracerag/record"
 	"tracerag/session"
 	"tracerag/trace"
 	"tracerag/trace/gocmd"
@@ -28,14 +29,13 @@ import (
 type gateFlags struct {
 	baseline string
 	update   bool
-	run      runFlags
+	spec     record.Spec
 }
 
 func (g *gateFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&g.baseline, "gate", "", "record the command that follows, and compare the run with this `REFERENCE`:\na trace, or a file that --update wrote")
 	f.BoolVar(&g.update, "update", false, "with --gate: write the file REFERENCE from this run, unless they are equal")
-	g.run.addPackages(f)
-	g.run.recorder.add(pflag.NewFlagSet("", pflag.ContinueOnError)) // the defaults alone
+	addPackages(f, &g.spec)
 }
 
 // gateContext is how many calls of the same caller are shown on each side of the
@@ -52,19 +52,19 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	if err != nil {
 		return 0, err
 	}
-	if base != nil && len(g.run.include)+len(g.run.exclude) == 0 {
-		g.run.include, g.run.exclude = base.Include, base.Exclude
+	if base != nil && len(g.spec.Include)+len(g.spec.Exclude) == 0 {
+		g.spec.Include, g.spec.Exclude = base.Include, base.Exclude
 	}
-	rec, err := a.recordGate(ctx, s, command, &g.run)
+	rec, err := a.recordGate(ctx, s, command, g.spec)
 	if err != nil {
 		return 0, err
 	}
-	a.masker().Learn(rec.trace, session.Sources(rec.trace, t.sourceDir), session.WithoutSources)
-	if rec.trace, err = a.masker().Alone(rec.trace); err != nil { // also for the file: it is to be checked in
+	a.masker().Learn(rec.Trace, session.Sources(rec.Trace, t.sourceDir), session.WithoutSources)
+	if rec.Trace, err = a.masker().Alone(rec.Trace); err != nil { // also for the file: it is to be checked in
 		return 0, err
 	}
 	if base == nil {
-		return exitOK, a.writeBaseline(g.baseline, rec.trace)
+		return exitOK, a.writeBaseline(g.baseline, rec.Trace)
 	}
 	if t.baseline == "" {
 		t.baseline = "none" // the file may have left behind what it was pruned by
@@ -72,9 +72,9 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	if base, err = a.masker().Alone(base); err != nil {
 		return 0, err
 	}
-	now := rec.trace
+	now := rec.Trace
 	now = a.masker().Trace(now)
-	views := []*session.View{{Trace: base, Entry: entry}, {Trace: now, Entry: rec.entry}}
+	views := []*session.View{{Trace: base, Entry: entry}, {Trace: now, Entry: rec.Entry}}
 	if err := a.session(s).Look(views, t.options()); err != nil {
 		return 0, err
 	}
@@ -91,12 +91,12 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	if err != nil {
 		return 0, err
 	}
-	a.noteSetting(base, rec.trace)
+	a.noteSetting(base, rec.Trace)
 	a.notePackages(views)
 	equal := d.Equal()
-	if base.Exit != rec.trace.Exit {
+	if base.Exit != rec.Trace.Exit {
 		equal = false
-		a.note("%s, and of the baseline %s", rec.trace.Exit, base.Exit)
+		a.note("%s, and of the baseline %s", rec.Trace.Exit, base.Exit)
 	}
 	switch {
 	case equal && g.update:
@@ -105,13 +105,13 @@ func (a *app) gate(ctx context.Context, command []string, g *gateFlags, t *treeF
 	case equal:
 		return exitOK, nil
 	case g.update:
-		return exitOK, a.writeBaseline(g.baseline, rec.trace)
+		return exitOK, a.writeBaseline(g.baseline, rec.Trace)
 	}
 	name, right := entry.ID, ""
 	if isFile(g.baseline) {
 		name, right = phrase.Quote(g.baseline), "\nor, if it is right now, the same command with --update"
 	}
-	a.note("the run is not that of the baseline. Next:\ntracerag compare%s %s %s%s%s", a.dirFlag(), name, phrase.Quote(nameOf(s, rec.entry)), ignoreFlags(o.ignore), right)
+	a.note("the run is not that of the baseline. Next:\ntracerag compare%s %s %s%s%s", a.dirFlag(), name, phrase.Quote(rec.Name), ignoreFlags(o.ignore), right)
 	return exitFailure, nil
 }
 
@@ -152,38 +152,27 @@ func isFile(name string) bool {
 
 // recordGate records the one program that the command runs. What it prints is not
 // what compare prints.
-func (a *app) recordGate(ctx context.Context, s *store.Store, command []string, r *runFlags) (*recording, error) {
-	apart := *a
-	apart.stdout, apart.programOut = a.stderr, a.programErr
+func (a *app) recordGate(ctx context.Context, s *store.Store, command []string, spec record.Spec) (*record.Recording, error) {
+	spec.Command, spec.Dir = command, a.cwd
+	r, err := a.runner(s, spec, chooses{})
+	if err != nil {
+		return nil, err
+	}
+	r.Stdout, r.Output = r.Stderr, output.File(a.stderr)
 	g, err := gocmd.Find(ctx, command, a.cwd)
 	if err != nil {
 		return nil, err
 	}
-	if g == nil {
-		r.output = output.File(a.stderr)
-		rec, err := apart.record(ctx, s, command, r)
-		if err != nil {
-			return nil, err
-		}
-		return rec, nil
-	}
-	flags := []string{"--quiet=" + fmt.Sprint(a.quiet), "--dir=" + s.Dir()}
-	for _, p := range r.include {
-		flags = append(flags, "--include="+p)
-	}
-	for _, p := range r.exclude {
-		flags = append(flags, "--exclude="+p)
-	}
-	code, recs, err := apart.recordGo(ctx, s, g, command, flags, r)
+	out, err := runSpec(ctx, r, g)
 	switch {
 	case err != nil:
 		return nil, err
-	case len(recs) == 0:
-		return nil, fmt.Errorf("%s: nothing was recorded (exit code %d)", phrase.CommandLine(command), code)
-	case len(recs) > 1:
-		return nil, fmt.Errorf("%s ran %d programs: %w", phrase.CommandLine(command), len(recs), errNotOneRun)
+	case len(out.runs) == 0:
+		return nil, fmt.Errorf("%s: nothing was recorded (exit code %d)", phrase.CommandLine(command), out.code)
+	case len(out.runs) > 1:
+		return nil, fmt.Errorf("%s ran %d programs: %w", phrase.CommandLine(command), len(out.runs), errNotOneRun)
 	}
-	return recs[0], nil
+	return out.runs[0], nil
 }
 
 // noteSetting says how the runs were made differently, which may be why they differ.

@@ -2,10 +2,8 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -311,24 +309,5 @@ func TestGoFlags(t *testing.T) {
 	got = run("--quiet", "-q", "what for?", "go", "test", "./other", "./lib")
 	if got.code != 125 || !regexp.MustCompile(`^tracerag: go test ran 2 programs, and a question is about one run\n  tracerag ask [0-9a-f]+ 'what for\?'\n$`).MatchString(got.stderr) {
 		t.Errorf("a question about two runs:\n%v", got)
-	}
-}
-
-// TestGoReportOfAnEndedRecorder: a trace that is missing is said to be.
-func TestGoReportOfAnEndedRecorder(t *testing.T) {
-	dir := t.TempDir()
-	data, err := json.Marshal(goReport{Dir: "/x"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "42.json"), data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if pids := innerProcesses(dir, 7); !slices.Equal(pids, []int{42}) {
-		t.Errorf("it runs, but signals are for %v", pids)
-	}
-	a := &app{stderr: io.Discard}
-	if _, _, err := a.collect(store.Open(t.TempDir()), dir); err == nil {
-		t.Error("it is gone, but nobody says so")
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"os/signal"
@@ -9,6 +10,9 @@ import (
 
 	"tracerag/mcp"
 	"tracerag/output"
+	"tracerag/phrase"
+	"tracerag/record"
+	"tracerag/trace/store"
 )
 
 const mcpHelp = `
@@ -47,9 +51,13 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	o := mcp.Options{Backend: mcp.Traces(look, t.options()), Dir: a.cwd, Mask: look.Mask.Text, Version: version()}
 	if *allowRun {
-		r := newCommandRecorder(s)
-		defer r.close()
-		o.Record = r.record
+		self, err := innerCommand()
+		if err != nil {
+			return a.fail(err)
+		}
+		q := record.NewQueue(s, self)
+		defer q.Close()
+		o.Record = func(ctx context.Context, c mcp.Command) (*mcp.Recorded, error) { return recordForAgent(ctx, q, s, c) }
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -57,6 +65,24 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	return exitOK
+}
+
+// recordForAgent records a command, which the server has checked.
+func recordForAgent(ctx context.Context, q *record.Queue, s *store.Store, c mcp.Command) (*mcp.Recorded, error) {
+	spec := record.Spec{Command: c.Args, Dir: c.Dir, Store: s.Dir(), Values: record.Values{Patterns: c.Values}, Limit: c.Timeout}
+	if len(c.Baseline) > 0 {
+		spec.Baseline = phrase.CommandLine(c.Baseline)
+	}
+	var err error
+	if spec.Caller, err = json.Marshal(passed{Quiet: true}); err != nil {
+		return nil, err
+	}
+	spec.Begin()
+	rec, err := q.Record(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.Recorded{IDs: rec.Traces, Code: rec.Code, TimedOut: rec.TimedOut, Output: rec.Output, LeftOut: rec.LeftOut}, nil
 }
 
 type nopCloser struct{ io.Writer }

@@ -48,17 +48,8 @@ func (a *app) promptOptions(p *promptFlags) (prompt.Options, error) {
 	if o.Model == "" {
 		o.Model = firstOf(a.getenv("TRACERAG_MODEL"), a.getenv("OPENAI_MODEL"))
 	}
-	if p.models != "" && o.Model != "" {
-		table, err := tokens.LoadModels(p.models)
-		if err != nil {
-			return o, err
-		}
-		if m, ok := table.Lookup(o.Model); ok {
-			o.Counter = m.Counter()
-			if o.Window == 0 {
-				o.Window = m.Window
-			}
-		}
+	if err := useModels(&o, p.models); err != nil {
+		return o, err
 	}
 	if p.template != "" {
 		data, err := os.ReadFile(p.template)
@@ -74,6 +65,24 @@ func (a *app) promptOptions(p *promptFlags) (prompt.Options, error) {
 		}
 	}
 	return o, nil
+}
+
+// useModels takes from a file with models what it says of the one in the options.
+func useModels(o *prompt.Options, file string) error {
+	if file == "" || o.Model == "" {
+		return nil
+	}
+	table, err := tokens.LoadModels(file)
+	if err != nil {
+		return err
+	}
+	if m, ok := table.Lookup(o.Model); ok {
+		o.Counter = m.Counter()
+		if o.Window == 0 {
+			o.Window = m.Window
+		}
+	}
+	return nil
 }
 
 func firstOf(s ...string) string {

@@ -6,29 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"os/exec"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/pflag"
 
 	"tracerag/atomicfile"
 	"tracerag/calltree"
-	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
+	"tracerag/record"
 	"tracerag/session"
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/gocmd"
 	"tracerag/trace/store"
-	"tracerag/trace/target"
-	"tracerag/visible"
 )
 
 const runHelp = `
@@ -62,170 +54,154 @@ Exit code: the program's or the go command's own, 128 and the number of the sign
 that ended it; 125 tracerag failed, 126 the program cannot be built, run or
 recorded, 127 program not found.`
 
-// runFlags are those of a recording.
-type runFlags struct {
-	include, exclude []string
-	baseline         string
-	each             int // tests at a time that are recorded each by itself; 0: all in one run
-	recorder         recorderFlags
-	valueFlags       valueFlags
-	values           *valuePlan // nil: none are observed
-
-	// output takes what the program prints, in place of our own; nil: nothing does.
-	output *os.File
-
-	idFile   string        // takes the ids of the saved traces; "": none
-	limit    time.Duration // after which the program is killed; 0: never
-	deadline time.Time     // that limit, of a run that has begun; zero: none
-
-	// Set when the go command has built the program and starts it for us.
-	dir            string   // the program's working directory
-	typed, program []string // what was typed, and the part of it that stands for the program
-	tests          bool     // the program is tests
-}
-
-func (r *runFlags) add(f *pflag.FlagSet) {
-	r.addPackages(f)
-	f.StringVar(&r.baseline, "baseline", "", "leave out of the tree what another run does: a `TRACE`, or arguments to run\nthe same program with first, such as --baseline=--version")
-	r.valueFlags.add(f)
-	r.recorder.add(f)
-}
-
-func (r *runFlags) addPackages(f *pflag.FlagSet) {
-	f.StringSliceVar(&r.include, "include", nil, "record only the packages that match these `PATTERNS`")
-	f.StringSliceVar(&r.exclude, "exclude", nil, "do not record the packages that match these `PATTERNS`")
-}
-
 func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, runHelp)
 	f.SetInterspersed(false) // the program's own flags are not ours
-	var r runFlags
-	var t treeFlags
-	var p promptFlags
-	var m modelFlags
+	var spec record.Spec
+	var w runFlags
 	a.section(f, "Recording")
-	r.add(f)
-	f.DurationVar(&r.limit, "time-limit", 0, "kill the program after this `TIME`, building included; what ran until then is saved")
-	f.StringVar(&r.idFile, "id-file", "", "write the ids of the saved traces to `FILE`, one a line")
-	window := f.Bool("window", false, "record only between tracerag window start and stop (see tracerag help window)")
-	f.IntVar(&r.each, "each", 0, "record every test of go test in a run of its own, `N` at a time")
+	addPackages(f, &spec)
+	f.StringVar(&spec.Baseline, "baseline", "", "leave out of the tree what another run does: a `TRACE`, or arguments to run\nthe same program with first, such as --baseline=--version")
+	addValues(f, &spec.Values)
+	addRecorder(f, &spec.Recorder)
+	f.DurationVar(&spec.Limit, "time-limit", 0, "kill the program after this `TIME`, building included; what ran until then is saved")
+	f.StringVar(&w.idFile, "id-file", "", "write the ids of the saved traces to `FILE`, one a line")
+	f.BoolVar(&w.window, "window", false, "record only between tracerag window start and stop (see tracerag help window)")
+	f.IntVar(&spec.Each, "each", 0, "record every test of go test in a run of its own, `N` at a time")
 	f.Lookup("each").NoOptDefVal = "1"
-	inner := innerFlag(f)
+	inner := f.String("inner", "", "") // see runInner
+	_ = f.MarkHidden("inner")
 	a.section(f, "The answer")
-	question := f.StringP("ask", "q", "", "ask this `QUESTION` about the run at once")
-	toClipboard := f.Bool("copy", false, "with -q and without a model: copy the prompt to the clipboard")
-	p.addModel(f)
-	m.add(f)
+	f.StringVarP(&w.question, "ask", "q", "", "ask this `QUESTION` about the run at once")
+	f.BoolVar(&w.toClipboard, "copy", false, "with -q and without a model: copy the prompt to the clipboard")
+	w.prompt.addModel(f)
+	w.model.add(f)
 	a.section(f, "The call tree")
-	t.add(f)
+	w.tree.add(f)
 	a.section(f, "The prompt")
-	p.add(f)
+	w.prompt.add(f)
 	a.redactFlag(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
-	if f.Changed("each") && r.each == 0 {
-		return a.usage(c, "--each=0: --each must be at least 1")
+	if *inner != "" {
+		return a.runInner(ctx, *inner, f.Args())
 	}
 	if f.NArg() == 0 {
 		return a.usage(c, "no program: tracerag run -- ./app --csv data.csv")
 	}
-	if f.Changed("values") && (len(r.valueFlags.patterns) == 0 || slices.Contains(r.valueFlags.patterns, "")) {
-		return a.usage(c, "--values= names no function: give names, own or all")
-	}
-	if len(r.valueFlags.patterns) > 0 || *inner != "" {
-		r.values = a.planValues(&r.valueFlags, &t, &p, question)
-	}
-	if *inner != "" {
-		return a.runInner(ctx, f, *inner, &r)
-	}
-	if err := cmp.Or(r.recorder.check(), r.valueFlags.check()); err != nil {
+	spec.Command, spec.Dir = f.Args(), a.cwd
+	if err := w.check(f, &spec); err != nil {
 		return a.usage(c, err.Error())
 	}
 	s, err := a.store()
 	if err == nil {
-		err = a.tryTemplate(&p)
+		err = a.tryTemplate(&w.prompt)
 	}
-	if err == nil && r.idFile != "" {
-		err = idFileError(atomicfile.Check(r.idFile))
+	if err == nil && w.idFile != "" {
+		err = idFileError(atomicfile.Check(w.idFile))
 	}
 	if err != nil {
 		a.fail(err)
 		return exitRunFailed
 	}
-	finish := func(rec *recording) error {
-		return a.finish(ctx, s, rec, &t, &p, &m, *question, *toClipboard)
-	}
-	g, err := gocmd.Find(ctx, f.Args(), a.cwd)
+	g, err := gocmd.Find(ctx, spec.Command, a.cwd)
 	if err != nil {
 		a.fail(err)
 		return exitRunCannot
 	}
-	if *window && (g != nil || r.baseline != "" || *question != "") {
-		return a.usage(c, "--window needs a compiled program, and no other recording flags: build it first, and ask about its windows afterwards")
-	}
-	if *window && r.recorder.name == "breakpoint" {
-		return a.usage(c, "windows need the probe: leave --recorder out")
-	}
-	if r.each < 0 || r.each > 0 && (*window || *question != "") {
-		return a.usage(c, "--each makes a trace of every test: leave --window and -q out, and ask about the traces afterwards")
-	}
-	if (r.each > 0 || *window) && (r.limit != 0 || r.idFile != "") {
-		return a.usage(c, "--time-limit and --id-file need a whole run: leave --each and --window out")
-	}
-	if r.limit < 0 {
-		return a.usage(c, fmt.Sprintf("--time-limit=%s: must be positive", r.limit))
-	}
-	if r.limit > 0 {
-		r.deadline = time.Now().Add(r.limit)
-	}
-	if r.each > 0 && g != nil {
-		if err := g.Each(); err != nil {
+	if g != nil {
+		if err := w.checkGo(g, &spec); err != nil {
 			return a.usage(c, err.Error())
 		}
 	}
-	if r.values != nil {
-		if *window || r.each > 0 {
-			return a.usage(c, "--values needs one run: leave --window and --each out (go test -run NAME runs one test)")
-		}
-		if g == nil || g.Verb != "test" { // the go command gives tests no input
-			if _, _, err := inputAgain(a.stdin); err != nil {
-				return a.usage(c, err.Error())
-			}
-		}
-	}
-	if *window {
-		return a.runWindows(ctx, s, f.Args(), &r)
-	}
-	if r.each > 0 && g == nil {
-		return a.runEach(ctx, s, f.Args(), &r)
-	}
-	if g != nil {
-		if r.values != nil {
-			a.noteTwice(f.Args())
-		}
-		return a.runGo(ctx, s, g, f.Args(), args[:len(args)-f.NArg()], &r, *question, finish)
-	}
-	if o, err := a.promptOptions(&p); err == nil && !a.quiet {
-		// Loading a vocabulary takes longer than most programs run.
-		go tokens.For(o.Model).Count(" ")
-	}
-	rec, err := a.record(ctx, s, f.Args(), &r)
-	if rec == nil {
-		a.fail(err)
-		return recordCode(f.Arg(0), err)
-	}
-	code := rec.trace.Exit.Code
+	by, err := a.chooses(&w.tree, &w.prompt, w.question)
+	var r *record.Runner
 	if err == nil {
-		err = errors.Join(r.writeIDs(s, []*recording{rec}), finish(rec))
+		r, err = a.runner(s, spec, by)
 	}
 	if err != nil {
 		a.fail(err)
-		if code == 0 {
+		return exitRunFailed
+	}
+	if w.window {
+		return a.runWindows(ctx, r)
+	}
+	if o, err := a.promptOptions(&w.prompt); err == nil && !a.quiet && g == nil && spec.Each == 0 {
+		// Loading a vocabulary takes longer than most programs run.
+		go tokens.For(o.Model).Count(" ")
+	}
+	done := func() {}
+	if g != nil && spec.Each > 0 {
+		done = a.wait("recording tests")
+		if line := a.waiting; line != nil { // what the go command prints takes its place
+			r.Stdout, r.Stderr = lineBreaker{line, r.Stdout}, lineBreaker{line, r.Stderr}
+		}
+	}
+	out, err := runSpec(ctx, r, g)
+	done()
+	if spec.Each > 0 {
+		a.nextOfTests(&out, err)
+	}
+	if err == nil && spec.Each == 0 {
+		err = errors.Join(w.writeIDs(out.runs), a.finishAll(ctx, s, &out, &w))
+	} else if err != nil && (g != nil || len(out.runs) == 0) {
+		out.code = recordCode(err)
+	}
+	if err != nil {
+		a.fail(err)
+		if out.code == exitOK {
 			return exitRunFailed
 		}
 	}
-	return code
+	return out.code
+}
+
+// runFlags are those of run that are not for the recording.
+type runFlags struct {
+	idFile      string // takes the ids of the saved traces; "": none
+	window      bool
+	question    string
+	toClipboard bool
+	tree        treeFlags
+	prompt      promptFlags
+	model       modelFlags
+}
+
+// check finds flags that contradict each other.
+func (w *runFlags) check(f *pflag.FlagSet, spec *record.Spec) error {
+	switch {
+	case f.Changed("each") && spec.Each == 0:
+		return errors.New("--each=0: --each must be at least 1")
+	case f.Changed("values") && (len(spec.Values.Patterns) == 0 || slices.Contains(spec.Values.Patterns, "")):
+		return errors.New("--values= names no function: give names, own or all")
+	case w.window && (spec.Baseline != "" || w.question != ""):
+		return errWindowAlone
+	case w.window && spec.Recorder.Name == record.Breakpoint:
+		return errors.New("windows need the probe: leave --recorder out")
+	case spec.Each < 0 || spec.Each > 0 && (w.window || w.question != ""):
+		return errors.New("--each makes a trace of every test: leave --window and -q out, and ask about the traces afterwards")
+	case (spec.Each > 0 || w.window) && (spec.Limit != 0 || w.idFile != ""):
+		return errors.New("--time-limit and --id-file need a whole run: leave --each and --window out")
+	case spec.Limit < 0:
+		return fmt.Errorf("--time-limit=%s: must be positive", spec.Limit)
+	case len(spec.Values.Patterns) > 0 && (w.window || spec.Each > 0):
+		return errors.New("--values needs one run: leave --window and --each out (go test -run NAME runs one test)")
+	}
+	return cmp.Or(checkRecorderFlags(&spec.Recorder), checkValues(&spec.Values))
+}
+
+var errWindowAlone = errors.New("--window needs a compiled program, and no other recording flags: build it first, and ask about its windows afterwards")
+
+// checkGo finds flags that a go command contradicts.
+func (w *runFlags) checkGo(g *gocmd.Command, spec *record.Spec) error {
+	switch {
+	case w.window:
+		return errWindowAlone
+	case spec.Each > 0:
+		return g.Each()
+	}
+	return nil
 }
 
 // tryTemplate finds what is wrong with a template before the program has run for
@@ -240,150 +216,15 @@ func (a *app) tryTemplate(p *promptFlags) error {
 	return err
 }
 
-// interruptDelay is how long a signal that has been sent to us may take to be
-// noticed, on a busy machine.
-const interruptDelay = 200 * time.Millisecond
-
-var errInterrupted = errors.New("interrupted in the run of the baseline: the program was not started")
-
-// recordCode is the exit code for a run of the program that was not made.
-func recordCode(program string, err error) int {
-	if errors.Is(err, errInterrupted) {
-		return exitInterrupted
-	}
-	var cannot cannotRun
-	if !errors.As(err, &cannot) {
-		return exitRunFailed
-	}
-	// What looking it up says, since any file may be missing in err.
-	_, err = exec.LookPath(program)
-	if !cannot.present && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound)) {
-		return exitRunNotFound
-	}
-	return exitRunCannot
-}
-
-// cannotRun marks an error as the program's without changing its text.
-type cannotRun struct {
-	error
-	present bool // it is there, but is no program
-}
-
-func (e cannotRun) Unwrap() error { return e.error }
-
-// findTarget finds the program. What the go command would build has been taken
-// before.
-func (a *app) findTarget(args []string, r *runFlags) (*target.Target, error) {
-	name := args[0]
-	if name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
-		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			return nil, cannotRun{fmt.Errorf("%s is a directory without Go files", phrase.Quote(name)), true}
-		}
-	}
-	t, err := target.Find(args, a.cwd, r.include, r.exclude)
-	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, `/\`) {
-		err = fmt.Errorf("program %s not found", phrase.Quote(name))
-	}
-	if err != nil {
-		return nil, cannotRun{error: err}
-	}
-	return t, nil
-}
-
-// recording is a finished and saved run.
-type recording struct {
-	trace *trace.Trace
-	entry store.Entry
-	tests bool // of go test: no arguments make the program only start
-}
-
-// record runs the baseline, if one is to be run, and then the program. A run that was
-// made is returned also with an error: its trace is not saved then.
-func (a *app) record(ctx context.Context, s *store.Store, args []string, r *runFlags) (*recording, error) {
-	tgt, err := a.findTarget(args, r)
-	if err != nil {
-		return nil, err
-	}
-	if r.dir != "" {
-		tgt.Dir = r.dir
-	}
-	tgt.Output = r.output
-	choice, err := a.findBaseline(s, r.baseline)
-	if err == nil {
-		err = a.checkValues(tgt, r)
-	}
-	if err == nil {
-		err = checkStore(s, choice)
-	}
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := r.limited(ctx, 0)
-	defer cancel()
-	baseline, err := a.baseline(ctx, s, tgt, choice, r)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.over(ctx); err != nil {
-		return nil, err
-	}
-	var rewind func() error
-	empty := false
-	if len(r.valueFlags.patterns) > 0 {
-		if rewind, empty, err = inputAgain(a.stdin); err != nil {
-			return nil, err
-		}
-	}
-	if rewind != nil && r.typed == nil {
-		a.noteTwice(args)
-	}
-	begin, end := untilSaved()
-	defer end()
-	tr, err := a.recordStarted(ctx, tgt, r, begin)
-	if over := r.over(ctx); over != nil && errors.Is(err, context.DeadlineExceeded) {
-		err = over
-	}
-	if err != nil {
-		return nil, cannotRun{error: err}
-	}
-	tr.Baseline = baseline
-	if r.typed != nil {
-		tr.Command = r.typed
-	}
-	if rewind != nil {
-		a.observe(ctx, s, tgt, tr, r, rewind, empty)
-	}
-	e, err := a.save(s, tr)
-	return &recording{trace: tr, entry: e}, err
-}
-
-// limited returns a context that ends some time after the run's deadline, if it has
-// one.
-func (r *runFlags) limited(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
-	if r.deadline.IsZero() {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, r.deadline.Add(after))
-}
-
-// over is the error of a run whose time was over before the program was started.
-func (r *runFlags) over(ctx context.Context) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("the program was not started: its deadline expired before the start (--time-limit=%s)", r.limit)
-	}
-	return nil
-}
-
-// writeIDs writes the file that --id-file asks for. It is whole when it is there, and
-// empty if nothing was recorded. A trace that had to be saved elsewhere has its file's
-// path there.
-func (r *runFlags) writeIDs(s *store.Store, recs []*recording) error {
-	if r.idFile == "" {
+// writeIDs writes the file that --id-file asks for. It is empty if nothing was recorded.
+// A trace that had to be saved elsewhere has its file's path there.
+func (w *runFlags) writeIDs(runs []*record.Recording) error {
+	if w.idFile == "" {
 		return nil
 	}
-	return idFileError(atomicfile.Write(r.idFile, func(w io.Writer) error {
-		for _, rec := range recs {
-			if _, err := fmt.Fprintln(w, nameOf(s, rec.entry)); err != nil {
+	return idFileError(atomicfile.Write(w.idFile, func(to io.Writer) error {
+		for _, rec := range runs {
+			if _, err := fmt.Fprintln(to, rec.Name); err != nil {
 				return err
 			}
 		}
@@ -398,12 +239,50 @@ func idFileError(err error) error {
 	return nil
 }
 
+// nextOfTests says what to do with the traces of tests: a failed test is what one asks
+// about.
+func (a *app) nextOfTests(out *recorded, err error) {
+	if len(out.tests) == 0 {
+		if out.goCmd != nil && out.code == exitOK && err == nil {
+			a.note("go %s ran no test: nothing is recorded", out.goCmd.Verb)
+		}
+		return
+	}
+	if err != nil && out.goCmd == nil {
+		return
+	}
+	r := out.tests[max(0, slices.IndexFunc(out.tests, func(r record.TestRun) bool { return r.Failed }))]
+	a.note("Next:\ntracerag tree%[1]s %[2]s\ntracerag ask%[1]s %[2]s \"your question\"", a.dirFlag(), phrase.Quote(r.Trace))
+}
+
+// finishAll says what was recorded, and asks the question if there is one.
+func (a *app) finishAll(ctx context.Context, s *store.Store, out *recorded, w *runFlags) error {
+	switch len(out.runs) {
+	case 0:
+		if out.code == exitOK {
+			a.note("go %s ran no program: nothing is recorded", out.goCmd.Verb)
+		}
+		return nil
+	case 1:
+		return a.finish(ctx, s, out.runs[0], &w.tree, &w.prompt, &w.model, w.question, w.toClipboard)
+	}
+	for _, rec := range out.runs {
+		a.note("trace %s: %s, %s (%s)", phrase.Quote(rec.Name), rec.Trace.Program.MainPath, callsOfFunctions(rec.Trace.Calls(), len(rec.Trace.Functions)), rec.Trace.Exit)
+	}
+	first := phrase.Quote(out.runs[0].Name)
+	if w.question != "" {
+		return fmt.Errorf("go %s ran %d programs, and a question is about one run\ntracerag ask%s %s %s", out.goCmd.Verb, len(out.runs), a.dirFlag(), first, phrase.Quote(w.question))
+	}
+	a.note("Next:\ntracerag tree%s %s", a.dirFlag(), first)
+	return nil
+}
+
 // finish says what was recorded, and asks the question if there is one.
-func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *treeFlags, p *promptFlags, m *modelFlags, question string, toClipboard bool) error {
-	tr := rec.trace
-	v := &session.View{Trace: tr, Entry: rec.entry} // not masked: nothing but figures is shown
+func (a *app) finish(ctx context.Context, s *store.Store, rec *record.Recording, t *treeFlags, p *promptFlags, m *modelFlags, question string, toClipboard bool) error {
+	tr := rec.Trace
+	v := &session.View{Trace: tr, Entry: rec.Entry} // not masked: nothing but figures is shown
 	if err := a.session(s).Look([]*session.View{v}, t.options()); err != nil {
-		a.note("recorded as trace %s", rec.entry.ID)
+		a.note("recorded as trace %s", rec.Entry.ID)
 		return err
 	}
 	floor := ""
@@ -417,7 +296,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	switch {
 	case v.Base != "":
 		a.note("call tree: %s, %s after pruning by %s", phrase.Plural(v.Whole, "node", "nodes"), phrase.Number(v.Whole-v.Pruned), v.Base)
-	case rec.tests:
+	case rec.Tests:
 		a.note("call tree: %s", phrase.Plural(v.Whole, "node", "nodes"))
 	default:
 		a.note("call tree: %s (%s)", phrase.Plural(v.Whole, "node", "nodes"), a.startHint(s, tr))
@@ -430,8 +309,8 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 		return nil
 	}
 	if question != "" {
-		a.note("trace: %s", phrase.Quote(nameOf(s, rec.entry)))
-		q := &inquiry{names: []string{nameOf(s, rec.entry)}, question: question, copy: toClipboard, tree: t, prompt: p, model: m}
+		a.note("trace: %s", phrase.Quote(rec.Name))
+		q := &inquiry{names: []string{rec.Name}, question: question, copy: toClipboard, tree: t, prompt: p, model: m}
 		return a.ask(ctx, s, q)
 	}
 	if a.quiet {
@@ -464,8 +343,8 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 			ask = " --budget=50%" // or the question would be refused
 		}
 	}
-	name, which := phrase.Quote(nameOf(s, rec.entry)), ""
-	if name != rec.entry.ID {
+	name, which := phrase.Quote(rec.Name), ""
+	if name != rec.Entry.ID {
 		which = " " + name // @last is another one
 	}
 	a.note("trace: %s. Next:", name)
@@ -473,29 +352,13 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *recording, t *tre
 	return nil
 }
 
-// progress is a bar on a terminal, and nothing elsewhere.
-type progress struct {
-	a    *app
-	what string
-	bar  *progressbar.ProgressBar
-}
-
-func (a *app) progress(what string) *progress { return &progress{a: a, what: what} }
-
-func (p *progress) set(done, total int) {
-	if p.a.quiet || !terminal(p.a.stderr) {
-		return
+// startHint says how to have less in the tree of a run without a baseline.
+func (a *app) startHint(s *store.Store, tr *trace.Trace) string {
+	if a.quiet {
+		return ""
 	}
-	if p.bar == nil {
-		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(output.File(p.a.stderr)), progressbar.OptionSetDescription("tracerag: "+visible.Line(p.what)),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(false))
+	if words := record.KnownStart(s, tr); words != nil {
+		return fmt.Sprintf("%s would leave out what every start does", phrase.Quote("--baseline="+phrase.CommandLine(words)))
 	}
-	_ = p.bar.Set(done)
-}
-
-func (p *progress) close() {
-	if p.bar != nil {
-		_ = p.bar.Finish()
-		p.bar = nil
-	}
+	return "to leave out what every start does: --baseline=ARGS, arguments with which it does nothing else"
 }

@@ -9,6 +9,7 @@ import (
 	"tracerag/export"
 	"tracerag/llm"
 	"tracerag/prompt"
+	"tracerag/record"
 	"tracerag/session"
 )
 
@@ -31,6 +32,30 @@ func wayOut(err error) string {
 	}
 	if e, ok := errors.AsType[*trial.CutError](err); ok {
 		return "raise --max-tokens, and remove " + e.File + " to have it asked again"
+	}
+	if isA[*record.BaselineError](err) {
+		return "--baseline takes a trace, or arguments to run the program with"
+	}
+	if isA[*record.TimeOverError](err) {
+		return "give it more time: --time-limit"
+	}
+	if isA[*record.NotRecordedError](err) {
+		return "record its package, too: --include"
+	}
+	if isA[*record.NoTestsError](err) {
+		return "--each takes go test, or a program that go test -c has built"
+	}
+	if e, ok := errors.AsType[*record.ProcessError](err); ok {
+		if len(e.Recordings) == 0 {
+			return "tracerag run --window -- ./server\ntracerag attach PID"
+		}
+		return fmt.Sprintf("choose one: tracerag window --pid=%d", e.Recordings[0])
+	}
+	if e, ok := errors.AsType[*record.WindowError](err); ok {
+		if e.Recording {
+			return "end it with: tracerag window stop"
+		}
+		return "start one with: tracerag window start"
 	}
 	if isA[*session.BaselineError](err) {
 		return "--baseline names a trace, or none for no baseline"

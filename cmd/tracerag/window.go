@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strconv"
-	"syscall"
+
+	"tracerag/record"
 )
 
 const windowHelp = `
@@ -30,8 +30,6 @@ process, usually that of its user.
 
   tracerag attach $(pidof server)`
 
-var endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
-
 func runWindow(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, windowHelp)
 	pid := f.Int("pid", 0, "the recorded program's `PID`, where several are recorded")
@@ -41,31 +39,39 @@ func runWindow(a *app, ctx context.Context, c *command, args []string) int {
 	if f.NArg() < 1 || f.NArg() > 2 {
 		return a.usage(c, "missing action: start, stop or snapshot, then optionally a name")
 	}
-	o := order{Do: f.Arg(0), Name: f.Arg(1)}
-	switch o.Do {
-	case "start", "stop", "snapshot":
-	default:
-		return a.usage(c, fmt.Sprintf("unknown action %q: must be start, stop or snapshot", o.Do))
-	}
-	if err := checkName(o.Name); err != nil {
+	q := record.Request{Do: f.Arg(0), Name: f.Arg(1)}
+	if err := q.Check(); err != nil {
 		return a.usage(c, err.Error())
 	}
-	ans, err := a.tell(*pid, o)
+	done, err := record.Ask(*pid, q)
 	if err != nil {
 		return a.fail(err)
 	}
-	if ans.Trace != "" {
-		fmt.Fprintln(a.stdout, ans.Trace)
+	if saved, ok := done.(record.WindowSaved); ok {
+		fmt.Fprintln(a.stdout, saved.Trace)
 	}
-	a.note("%s", ans.Message)
+	a.windowEvent(done)
 	return exitOK
+}
+
+// runWindows records a program in windows, which runWindow starts and stops.
+func (a *app) runWindows(ctx context.Context, r *record.Runner) int {
+	exit, err := r.Windows(ctx)
+	if err == nil {
+		return exit.Code
+	}
+	a.fail(err)
+	if exit.Code != 0 { // it has run
+		return exit.Code
+	}
+	return recordCode(err)
 }
 
 func runAttach(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, attachHelp)
-	var r runFlags
-	r.addPackages(f)
-	r.recorder.addProbe(f)
+	var spec record.Spec
+	addPackages(f, &spec)
+	addProbe(f, &spec.Recorder)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
@@ -77,8 +83,12 @@ func runAttach(a *app, ctx context.Context, c *command, args []string) int {
 		return a.usage(c, fmt.Sprintf("%q is not the number of a process: tracerag attach $(pidof server)", f.Arg(0)))
 	}
 	s, err := a.store()
+	if err != nil {
+		return a.fail(err)
+	}
+	r, err := a.runner(s, spec, chooses{})
 	if err == nil {
-		err = a.attach(ctx, s, pid, &r)
+		err = r.Attach(ctx, pid)
 	}
 	if err != nil {
 		return a.fail(err)

@@ -1,8 +1,7 @@
-package main
+package record
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,50 +15,51 @@ import (
 	"syscall"
 	"time"
 
-	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/executable"
 	"tracerag/trace/gocmd"
-	"tracerag/trace/store"
 	"tracerag/trace/target"
 )
 
-// run --each records every test of a test program in a run of its own: what the
-// passing ones call is evidence about the failing one. The program is built once,
-// and is started once more without any test: what it does then (TestMain, package
-// initialisation) is the baseline of all.
-
-// eachRun is one test that was recorded by itself.
-type eachRun struct {
-	Package string `json:"package"`
-	Name    string `json:"name"`
-	Trace   string `json:"trace"` // its name: as nameOf has it
-	Failed  bool   `json:"failed"`
-}
+// Every test of a test program can be recorded in a run of its own: what the passing ones
+// call is evidence about the failing one. The program is built once, and is started once
+// more without any test: what it does then (TestMain, package initialisation) is the
+// baseline of all.
 
 // tester records the tests of one test program.
 type tester struct {
-	a        *app
-	store    *store.Store
-	args     []string // the program's, with which it would run all tests
-	flags    *runFlags
+	*Runner
+	args     []string       // the program's, with which it would run all tests
 	command  *gocmd.Command // that was typed; nil: the program itself was
 	timeout  time.Duration  // that each test gives itself; 0: none
 	pkg      string         // import path of what is tested
 	baseline string
-	done     func(runs []eachRun, of int) // called after each test, in order
+	done     func(runs []TestRun, of int) // called after each test, in order
 }
 
-// testRun is a run that was recorded, before it is told about.
+// testRun is a run that was recorded, before it is shown.
 type testRun struct {
 	trace  *trace.Trace
 	output []byte
 	err    error
 }
 
+// Each records the tests of a test program that is there. What was recorded is returned
+// also with an error.
+func (r *Runner) Each(ctx context.Context) ([]TestRun, error) {
+	return r.each(ctx, nil, func([]TestRun, int) {})
+}
+
+func (r *Runner) each(ctx context.Context, command *gocmd.Command, done func([]TestRun, int)) ([]TestRun, error) {
+	t := &tester{Runner: r, args: r.args(), command: command, done: done}
+	if r.built != nil {
+		t.timeout = r.built.timeout
+	}
+	return t.run(ctx, r.Spec.Each)
+}
+
 // run records the tests, n at a time, and prints what go test would print of them.
-// What was recorded is returned also with an error.
-func (t *tester) run(ctx context.Context, n int) ([]eachRun, error) {
+func (t *tester) run(ctx context.Context, n int) ([]TestRun, error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	defer stop()
 	tgt, err := t.target()
@@ -67,12 +67,12 @@ func (t *tester) run(ctx context.Context, n int) ([]eachRun, error) {
 		return nil, err
 	}
 	t.pkg = strings.TrimSuffix(tgt.Binary.MainPath, ".test")
-	choice, err := t.a.findBaseline(t.store, t.flags.baseline)
+	choice, err := t.findBaseline()
 	if err == nil {
-		err = t.store.Baselines().Check() // there is always one
+		err = t.Store.Baselines().Check() // there is always one
 	}
 	if err == nil {
-		err = t.store.Check()
+		err = t.Store.Check()
 	}
 	if err != nil {
 		return nil, err
@@ -82,24 +82,24 @@ func (t *tester) run(ctx context.Context, n int) ([]eachRun, error) {
 		return nil, err
 	}
 	if len(tests) == 0 {
-		fmt.Fprint(t.a.programOut, "testing: warning: no tests to run\nPASS\n")
+		fmt.Fprint(t.Stdout, "testing: warning: no tests to run\nPASS\n")
 		return nil, nil
 	}
 	if err := t.recordBaseline(ctx, tgt, choice); err != nil {
 		return nil, err
 	}
 	results := t.start(ctx, tgt, tests, n)
-	var runs []eachRun
+	var runs []TestRun
 	var last outcome
 	for i, test := range tests {
 		r := <-results[i]
 		if r.err == nil {
-			err = t.tell(test, r, &runs, &last)
+			err = t.show(test, r, &runs, &last)
 		} else {
 			err = fmt.Errorf("%s: %w", test.Name, r.err)
 		}
 		if err == nil && ctx.Err() != nil && i+1 < len(tests) {
-			err = fmt.Errorf("interrupted after %s of %d", phrase.Plural(i+1, "test", "tests"), len(tests))
+			err = &StoppedError{Done: i + 1, Of: len(tests)}
 		}
 		if err != nil {
 			stop()
@@ -114,21 +114,24 @@ func (t *tester) run(ctx context.Context, n int) ([]eachRun, error) {
 			break
 		}
 	}
-	fmt.Fprintln(t.a.programOut, last.line(slices.ContainsFunc(runs, func(r eachRun) bool { return r.Failed })))
-	t.summary(runs)
+	failed := 0
+	for _, r := range runs {
+		if r.Failed {
+			failed++
+		}
+	}
+	fmt.Fprintln(t.Stdout, last.line(failed > 0))
+	t.event(PackageRecorded{Package: t.pkg, Tests: len(runs), Failed: failed, Baseline: t.baseline})
 	return runs, nil
 }
 
 func (t *tester) target() (*target.Target, error) {
-	tgt, err := t.a.findTarget(t.args, t.flags)
+	tgt, err := t.Runner.target()
 	if err != nil {
 		return nil, err
 	}
-	if t.flags.dir != "" {
-		tgt.Dir = t.flags.dir
-	}
 	if !isTestProgram(tgt) {
-		return nil, fmt.Errorf("%s has no tests: --each takes go test, or a program that go test -c has built", phrase.Quote(t.args[0]))
+		return nil, &NoTestsError{Program: t.args[0]}
 	}
 	return tgt, nil
 }
@@ -153,18 +156,18 @@ func (t *tester) list(ctx context.Context, tgt *target.Target) ([]gocmd.Test, er
 // recordBaseline records what the program does without any test, unless a baseline
 // was named.
 func (t *tester) recordBaseline(ctx context.Context, tgt *target.Target, choice baselineChoice) (err error) {
-	if t.flags.baseline != "" {
-		t.baseline, err = t.a.baseline(ctx, t.store, tgt, choice, t.flags)
+	if t.Spec.Baseline != "" {
+		t.baseline, err = t.Runner.baseline(ctx, tgt, choice)
 		return err
 	}
 	base := *tgt
 	base.Args = append([]string{t.args[0]}, gocmd.Test{}.Args(t.args[1:])...)
-	tr, said, err := t.a.runBaseline(ctx, &base, t.flags)
+	tr, said, err := t.runBaseline(ctx, &base)
 	if err != nil {
-		return cannotRun{error: err}
+		return &CannotRunError{Program: t.args[0], Missing: t.isMissing(t.args[0]), Err: err}
 	}
 	tr.Command = t.commandLine(gocmd.Test{})
-	t.baseline, err = t.a.saveBaseline(t.store, tr, said)
+	t.baseline, err = t.saveBaseline(tr, said)
 	return err
 }
 
@@ -221,7 +224,7 @@ func (t *tester) start(ctx context.Context, tgt *target.Target, tests []gocmd.Te
 	return results
 }
 
-// record records one test. Its output is kept, for tests are told about in order.
+// record records one test. Its output is kept, for tests are shown in order.
 func (t *tester) record(ctx context.Context, tgt *target.Target, test gocmd.Test) (r testRun) {
 	if r.err = ctx.Err(); r.err != nil {
 		return r
@@ -242,8 +245,8 @@ func (t *tester) record(ctx context.Context, tgt *target.Target, test gocmd.Test
 		ctx, cancel = context.WithTimeout(ctx, t.timeout+time.Minute)
 		defer cancel()
 	}
-	if r.trace, err = t.a.recordOne(ctx, &alone, t.flags); err != nil {
-		return testRun{err: cannotRun{error: err}}
+	if r.trace, err = t.one(ctx, &alone); err != nil {
+		return testRun{err: &CannotRunError{Program: t.args[0], Missing: t.isMissing(t.args[0]), Err: err}}
 	}
 	r.trace.Name, r.trace.Test = test.Name, trace.Test{Package: t.pkg, Name: test.Name}
 	r.trace.Baseline, r.trace.Command = t.baseline, t.commandLine(test)
@@ -251,39 +254,23 @@ func (t *tester) record(ctx context.Context, tgt *target.Target, test gocmd.Test
 	return r
 }
 
-// tell saves a test's trace, prints the test's output, and says what was recorded.
-func (t *tester) tell(test gocmd.Test, r testRun, runs *[]eachRun, last *outcome) error {
-	e, lost := t.a.save(t.store, r.trace)
+// show saves a test's trace, and prints the test's output.
+func (t *tester) show(test gocmd.Test, r testRun, runs *[]TestRun, last *outcome) error {
+	e, lost := t.save(r.trace)
 	output, end := cutOutcome(r.output)
 	if end.text != "" {
 		*last = end
 	}
-	if _, err := t.a.programOut.Write(output); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+	if _, err := t.Stdout.Write(output); err != nil && !errors.Is(err, io.ErrClosedPipe) {
 		return err
 	}
 	if lost != nil {
 		return lost
 	}
-	failed := r.trace.Exit.Failed()
-	result := "ok  "
-	if failed {
-		result = "FAIL"
-	}
-	t.a.note("%s  %s  %s  %s of %s (%s, %s)", phrase.Quote(nameOf(t.store, e)), result, test.Name, phrase.Plural(r.trace.Calls(), "call", "calls"),
-		phrase.Plural(len(r.trace.Functions), "function", "functions"), r.trace.Exit, phrase.Duration(r.trace.Duration))
-	*runs = append(*runs, eachRun{t.pkg, test.Name, nameOf(t.store, e), failed})
+	name := NameOf(t.Store, e)
+	t.event(TestRecorded{Name: name, Trace: r.trace})
+	*runs = append(*runs, TestRun{t.pkg, test.Name, name, r.trace.Exit.Failed()})
 	return nil
-}
-
-// summary says what was recorded of the package.
-func (t *tester) summary(runs []eachRun) {
-	failed := 0
-	for _, r := range runs {
-		if r.Failed {
-			failed++
-		}
-	}
-	t.a.note("%s: %s recorded, %d failed (baseline: %s)", t.pkg, phrase.Plural(len(runs), "test", "tests"), failed, cmp.Or(t.baseline, "none"))
 }
 
 // outcome is the line in which a test program says how all of its tests ended.
@@ -317,44 +304,16 @@ func failFast(args []string) bool {
 	return slices.Contains(args, "-test.failfast=true") || slices.Contains(args, "-test.failfast")
 }
 
-// runEach is run --each of a test program that is there.
-func (a *app) runEach(ctx context.Context, s *store.Store, args []string, r *runFlags) int {
-	t := &tester{a: a, store: s, args: args, flags: r, done: func([]eachRun, int) {}}
-	runs, err := t.run(ctx, r.each)
-	if err != nil {
-		a.fail(err)
-		return recordCode(args[0], err)
+// TestsCode is the exit code of tests, as go test has it: 1 when one failed.
+func TestsCode(runs []TestRun) int {
+	if slices.ContainsFunc(runs, func(r TestRun) bool { return r.Failed }) {
+		return 1
 	}
-	a.nextOfEach(runs)
-	return eachCode(runs)
+	return 0
 }
 
-// eachCode is go test's: 1 when a test failed.
-func eachCode(runs []eachRun) int {
-	if slices.ContainsFunc(runs, func(r eachRun) bool { return r.Failed }) {
-		return exitFailure
-	}
-	return exitOK
-}
-
-// nextOfEach says what to do with the traces: a failed test is what one asks about.
-func (a *app) nextOfEach(runs []eachRun) {
-	if len(runs) == 0 {
-		return
-	}
-	r := runs[max(0, slices.IndexFunc(runs, func(r eachRun) bool { return r.Failed }))]
-	a.note("Next:\ntracerag tree%[1]s %[2]s\ntracerag ask%[1]s %[2]s \"your question\"", a.dirFlag(), phrase.Quote(r.Trace))
-}
-
-// watchEach shows at a terminal how far the inner tracerags are, until it is stopped.
-// What the go command prints is to go through shown, whose lines take the place of
-// ours; the tests have no terminal anyway.
-func (a *app) watchEach(dir string) (shown *app, stop func()) {
-	done := a.wait("recording tests")
-	line := a.waiting
-	if line == nil { // there is nobody to see it
-		return a, done
-	}
+// watchTests sends events about how far the inner processes are, until it is stopped.
+func (r *Runner) watchTests(dir string) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -365,65 +324,41 @@ func (a *app) watchEach(dir string) (shown *app, stop func()) {
 			case <-time.After(progressEvery):
 			}
 			reports, _ := readReports(dir)
-			n, of := 0, 0
-			for _, r := range reports {
-				n, of = n+len(r.Each), of+r.Tests
+			var p TestsProgress
+			for _, rep := range reports {
+				p.Done, p.Of = p.Done+len(rep.Tests), p.Of+rep.Of
 			}
-			if of > 0 {
-				line.say(fmt.Sprintf("recording tests: %d of %d", n, of))
+			if p.Of > 0 {
+				r.event(p)
 			}
 		}
 	}()
-	through := *a
-	through.programOut, through.programErr = lineBreaker{line, a.programOut}, lineBreaker{line, a.programErr}
-	return &through, func() {
+	return func() {
 		close(end)
 		<-ended
-		done()
 	}
 }
 
-// progressEvery is how often the reports of the inner tracerags are read.
+// progressEvery is how often the reports of the inner processes are read.
 const progressEvery = 500 * time.Millisecond
 
-// collectEach prints what the inner tracerags said, and what may be done next. The
-// code is that of a tracerag that failed, 0 for none.
-func (a *app) collectEach(g *gocmd.Command, dir string, goCode int) (code int, err error) {
+// collectTests takes what the inner processes left of tests that were recorded one by
+// one.
+func (r *Runner) collectTests(dir string, goCode int) (*GoResult, error) {
+	out := &GoResult{Code: goCode}
 	reports, err := readReports(dir)
 	if err != nil {
-		return 0, err
+		return out, err
 	}
-	var runs []eachRun
-	for _, r := range reports {
-		fmt.Fprintf(a.stderr, "%s", r.log)
-		runs = append(runs, r.Each...)
-		if !r.Ended {
-			err = errors.New("the recorder was ended by force: later tests were not recorded")
+	for _, rep := range reports {
+		r.event(Said{Text: string(rep.log)})
+		out.Tests = append(out.Tests, rep.Tests...)
+		if !rep.Ended {
+			err = ErrEnded
 		}
-		if r.Failed {
-			code = r.Code
+		if rep.Failed {
+			out.Code = rep.Code
 		}
 	}
-	if len(runs) == 0 && goCode == 0 {
-		a.note("go %s ran no test: nothing is recorded", g.Verb)
-	}
-	a.nextOfEach(runs)
-	return code, err
-}
-
-// runInnerEach is runInner with --each: report is kept at path as tests are recorded.
-func (a *app) runInnerEach(ctx context.Context, s *store.Store, args []string, order *goOrder, r *runFlags, report *goReport, path string) error {
-	command, err := gocmd.Parse(order.Command)
-	if err != nil {
-		return err
-	}
-	t := &tester{a: a, store: s, args: gocmd.WithTimeout(args[1:], order.Timeout), flags: r, command: command, timeout: order.Timeout}
-	t.args = append([]string{args[0]}, t.args...)
-	t.done = func(runs []eachRun, of int) {
-		report.Each, report.Tests = runs, of
-		_ = writeJSON(path, report) // for the bar alone; the last one counts
-	}
-	report.Each, err = t.run(ctx, order.Each)
-	report.Code = eachCode(report.Each)
-	return err
+	return out, err
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package record
 
 import (
 	"fmt"
@@ -21,7 +21,11 @@ func relaySignals(to func() []int) (stop func()) {
 	})
 }
 
-func signalCode(state *os.ProcessState) int {
+// exitCode is that of a process that has ended, as a shell gives it.
+func exitCode(state *os.ProcessState) int {
+	if code := state.ExitCode(); code >= 0 {
+		return code
+	}
 	return 128 + int(state.Sys().(syscall.WaitStatus).Signal())
 }
 
@@ -34,5 +38,5 @@ func endLike(exit trace.Exit) {
 	_ = syscall.Exec("/bin/sh", []string{"sh", "-c", kill}, os.Environ())
 }
 
-// askToEnd asks a process to end, as a user does.
-func askToEnd(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }
+// AskToEnd asks a process to end, as a user does.
+func AskToEnd(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }

@@ -1,4 +1,4 @@
-package main
+package record
 
 import (
 	"encoding/json"
@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -20,26 +19,13 @@ import (
 //
 //	$XDG_RUNTIME_DIR/tracerag/PID, or /tmp/tracerag-UID/PID
 //
-// where PID is the recorded program's. One order comes in over a connection and
-// one answer goes out, each a line of JSON.
-
-// order is what a recording is asked to do.
-type order struct {
-	Do   string `json:"do"` // start, stop or snapshot
-	Name string `json:"name,omitempty"`
-}
-
-// answer is what came of it.
-type answer struct {
-	Message string `json:"message,omitempty"`
-	Trace   string `json:"trace,omitempty"` // id of the trace that was saved
-	Error   string `json:"error,omitempty"`
-}
+// where PID is the recorded program's. One request comes in over a connection and
+// one response goes out, each a line of JSON.
 
 // controlDir returns the directory of the sockets, which it makes.
-func (a *app) controlDir() (string, error) {
+func controlDir() (string, error) {
 	dir := filepath.Join(os.TempDir(), "tracerag-"+strconv.Itoa(os.Getuid()))
-	if run := a.getenv("XDG_RUNTIME_DIR"); run != "" {
+	if run := os.Getenv("XDG_RUNTIME_DIR"); run != "" {
 		dir = filepath.Join(run, "tracerag")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -56,9 +42,9 @@ func (a *app) controlDir() (string, error) {
 	return dir, nil
 }
 
-// listen takes orders for the recorded process pid until stop is called.
-func (a *app) listen(pid int, handle func(order) answer) (stop func(), err error) {
-	dir, err := a.controlDir()
+// listen takes requests for the recorded process pid until stop is called.
+func listen(pid int, handle func(Request) (Event, error)) (stop func(), err error) {
+	dir, err := controlDir()
 	if err != nil {
 		return nil, err
 	}
@@ -78,21 +64,21 @@ func (a *app) listen(pid int, handle func(order) answer) (stop func(), err error
 			}
 			go func() {
 				defer conn.Close()
-				_ = conn.SetDeadline(time.Now().Add(time.Minute))
-				var o order
-				if err := json.NewDecoder(conn).Decode(&o); err != nil {
+				_ = conn.SetDeadline(time.Now().Add(requestTime))
+				var q Request
+				if err := json.NewDecoder(conn).Decode(&q); err != nil {
 					return
 				}
-				_ = json.NewEncoder(conn).Encode(handle(o))
+				_ = json.NewEncoder(conn).Encode(responseOf(handle(q)))
 			}()
 		}
 	}()
 	return func() { l.Close() }, nil // which removes the socket
 }
 
-// recordings are the processes that take orders now.
-func (a *app) recordings() ([]int, error) {
-	dir, err := a.controlDir()
+// recordings are the processes that take requests now.
+func recordings() ([]int, error) {
+	dir, err := controlDir()
 	if err != nil {
 		return nil, err
 	}
@@ -118,41 +104,35 @@ func (a *app) recordings() ([]int, error) {
 	return pids, nil
 }
 
-// tell gives an order to the recording of a process; 0 is the only one there is.
-func (a *app) tell(pid int, o order) (answer, error) {
-	pids, err := a.recordings()
+// Ask sends a request to the recording of a process, 0 for the only one, and returns
+// what came of it: a [WindowStarted] or a [WindowSaved].
+func Ask(pid int, q Request) (Event, error) {
+	pids, err := recordings()
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	switch {
-	case len(pids) == 0:
-		return answer{}, errors.New("no program is recorded in windows now: tracerag run --window -- ./server, or tracerag attach PID")
-	case pid == 0 && len(pids) > 1:
-		return answer{}, fmt.Errorf("%d programs are recorded in windows now: choose one with --pid: %s", len(pids), strings.Trim(fmt.Sprint(pids), "[]"))
-	case pid == 0:
+	case pid == 0 && len(pids) == 1:
 		pid = pids[0]
 	case !slices.Contains(pids, pid):
-		return answer{}, fmt.Errorf("process %d is not recorded in windows; these are: %s", pid, strings.Trim(fmt.Sprint(pids), "[]"))
+		return nil, &ProcessError{Pid: pid, Recordings: pids}
 	}
-	dir, err := a.controlDir()
+	dir, err := controlDir()
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	conn, err := net.Dial("unix", filepath.Join(dir, strconv.Itoa(pid)))
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	defer conn.Close()
-	var ans answer
-	err = json.NewEncoder(conn).Encode(o)
+	var res response
+	err = json.NewEncoder(conn).Encode(q)
 	if err == nil {
-		err = json.NewDecoder(conn).Decode(&ans)
+		err = json.NewDecoder(conn).Decode(&res)
 	}
 	if err != nil {
-		return answer{}, fmt.Errorf("the recording of process %d has ended: %w", pid, err)
+		return nil, fmt.Errorf("the recording of process %d has ended: %w", pid, err)
 	}
-	if ans.Error != "" {
-		return answer{}, errors.New(ans.Error)
-	}
-	return ans, nil
+	return res.event()
 }

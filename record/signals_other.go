@@ -1,6 +1,6 @@
 //go:build !unix
 
-package main
+package record
 
 import (
 	"os"
@@ -17,10 +17,15 @@ func relaySignals(func() []int) (stop func()) {
 	return func() { signal.Stop(sigs) }
 }
 
-func signalCode(*os.ProcessState) int { return exitRunFailed }
+func exitCode(state *os.ProcessState) int {
+	if code := state.ExitCode(); code >= 0 {
+		return code
+	}
+	return 1
+}
 
 // endLike does nothing: no signal ends a process here.
 func endLike(trace.Exit) {}
 
-// askToEnd ends a process: it cannot be asked.
-func askToEnd(p *os.Process) { _ = p.Kill() }
+// AskToEnd ends a process: it cannot be asked.
+func AskToEnd(p *os.Process) { _ = p.Kill() }

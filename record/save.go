@@ -1,8 +1,7 @@
-package main
+package record
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -10,41 +9,39 @@ import (
 	"slices"
 	"syscall"
 
-	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/store"
 )
 
-// A run cannot be had twice: its trace is saved somewhere, or it is said that it is
-// lost.
+// A run cannot be had twice: its trace is saved somewhere, or the user learns that it
+// is lost.
 
-// save saves the trace of a run that is over: if not in the store, then somewhere else, and
-// says so.
-func (a *app) save(s *store.Store, tr *trace.Trace) (store.Entry, error) {
-	e, err := s.Save(tr)
+// save saves the trace of a run that is over: if not in the store, then somewhere else.
+func (r *Runner) save(tr *trace.Trace) (store.Entry, error) {
+	e, err := r.Store.Save(tr)
 	var no *store.UnwritableError
 	if !errors.As(err, &no) {
 		return e, err
 	}
-	e, elsewhere := a.rescue(tr)
+	e, elsewhere := r.rescue(tr)
 	if elsewhere != nil {
-		return e, fmt.Errorf("the trace of this run is lost: it cannot be saved in %s: %w\nnor elsewhere:\n%w", no.Dir, no.Err, elsewhere)
+		return e, &LostError{Dir: no.Dir, Err: no.Err, Elsewhere: elsewhere}
 	}
-	a.complain("the trace cannot be saved in %s: %v\nit was saved as %s instead. To take it into a store:\ntracerag import%s %s", no.Dir, no.Err, e.Path, a.dirFlag(), phrase.Quote(e.Path))
+	r.event(SavedElsewhere{Dir: no.Dir, Err: no.Err, Path: e.Path})
 	return e, nil
 }
 
-// rescue saves a trace that the store did not take: with others of this command, such as those
-// of its tests, if there are any.
-func (a *app) rescue(tr *trace.Trace) (store.Entry, error) {
-	if a.refuge != "" {
-		if e, err := store.Open(a.refuge).Save(tr); err == nil {
+// rescue saves a trace that the store did not take: with others of this recording, such
+// as those of its tests, if there are any.
+func (r *Runner) rescue(tr *trace.Trace) (store.Entry, error) {
+	if r.refuge != "" {
+		if e, err := store.Open(r.refuge).Save(tr); err == nil {
 			return e, nil
 		}
 	}
 	e, err := store.Rescue(tr, refuges()...)
 	if err == nil {
-		a.refuge = filepath.Dir(e.Path)
+		r.refuge = filepath.Dir(e.Path)
 	}
 	return e, err
 }
@@ -80,9 +77,9 @@ func untilSaved() (begin, end func()) {
 	return begin, func() { signal.Stop(ignored) }
 }
 
-// nameOf is how a saved trace is named in commands: by its id, or by its file when that
+// NameOf is how a saved trace is named in commands: by its id, or by its file when that
 // is not in the store.
-func nameOf(s *store.Store, e store.Entry) string {
+func NameOf(s *store.Store, e store.Entry) string {
 	if filepath.Dir(e.Path) == s.Dir() {
 		return e.ID
 	}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"tracerag/calltree"
+	"tracerag/output"
+	"tracerag/phrase"
+	"tracerag/record"
+	"tracerag/trace"
+	"tracerag/visible"
+)
+
+// recordEvents returns what prints the events of a recording. Those that say that
+// something went wrong are printed also with --quiet.
+func (a *app) recordEvents() func(record.Event) {
+	prepared := func() {}
+	bar := &progress{a: a, what: "setting breakpoints"}
+	return func(e record.Event) {
+		switch e := e.(type) {
+		case record.Preparing:
+			prepared()
+			if prepared = func() {}; !e.Done {
+				prepared = a.wait("preparing " + phrase.Quote(e.Program))
+			}
+		case record.SettingBreakpoints:
+			if e.Ended {
+				bar.close()
+			} else {
+				bar.set(e.Done, e.Total)
+			}
+		case record.FallsBack:
+			a.note("recording by breakpoints, which is slow and counts only the first calls: the probe can't handle %s: %v", e.Program, e.Why)
+		case record.Remark:
+			a.note("%s", e.Text)
+		case record.SavedElsewhere:
+			a.complain("the trace cannot be saved in %s: %v\nit was saved as %s instead. To take it into a store:\ntracerag import%s %s", e.Dir, e.Err, e.Path, a.dirFlag(), phrase.Quote(e.Path))
+		case record.Builds:
+			if terminal(a.stderr) {
+				a.note("building %s without inlining", e.Subject)
+			}
+		case record.Said:
+			_, _ = io.WriteString(a.stderr, e.Text)
+		case record.TestsProgress:
+			if a.waiting != nil {
+				a.waiting.say(fmt.Sprintf("recording tests: %d of %d", e.Done, e.Of))
+			}
+		case record.TestRecorded:
+			result := "ok  "
+			if e.Trace.Exit.Failed() {
+				result = "FAIL"
+			}
+			a.note("%s  %s  %s  %s (%s, %s)", phrase.Quote(e.Name), result, e.Trace.Test.Name, callsOfFunctions(e.Trace.Calls(), len(e.Trace.Functions)), e.Trace.Exit, phrase.Duration(e.Trace.Duration))
+		case record.PackageRecorded:
+			a.note("%s: %s recorded, %d failed (baseline: %s)", e.Package, phrase.Plural(e.Tests, "test", "tests"), e.Failed, firstOf(e.Baseline, "none"))
+		default:
+			a.baselineEvent(e)
+			a.valuesEvent(e)
+			a.windowEvent(e)
+		}
+	}
+}
+
+func callsOfFunctions(calls int64, functions int) string {
+	return phrase.Plural(calls, "call", "calls") + " of " + phrase.Plural(functions, "function", "functions")
+}
+
+func (a *app) baselineEvent(e record.Event) {
+	switch e := e.(type) {
+	case record.BaselineStarts:
+		a.note("baseline: running %s", phrase.CommandLine(e.Command))
+	case record.BaselineOfOther:
+		a.note("baseline: trace %s is a run of another program (%s, this is %s): it prunes only what both do", e.ID, e.Of, e.This)
+	case record.BaselineFailed:
+		a.complain("baseline: %s: the tree is not pruned by it\ngive --baseline arguments that only start the program; to prune by this run anyway, name its trace:\n--baseline=%s", a.baselineFailure(e), e.ID)
+	}
+}
+
+// baselineFailure says which baseline failed, and how.
+func (a *app) baselineFailure(e record.BaselineFailed) string {
+	why := e.Exit.String()
+	if e.Said != "" {
+		why += ": " + a.masker().Text(e.Said)
+	}
+	return fmt.Sprintf("%s failed (%s)", phrase.CommandLine(e.Command), why)
+}
+
+func (a *app) windowEvent(e record.Event) {
+	switch e := e.(type) {
+	case record.Running:
+		switch {
+		case e.Attached:
+			a.note("recording process %d: Ctrl-C ends the recording and saves the trace", e.Pid)
+		case e.Keys:
+			a.note("recording process %d: Enter, or tracerag window start, opens a window", e.Pid)
+		default:
+			a.note("recording process %d: tracerag window start opens a window", e.Pid)
+		}
+	case record.Found:
+		a.note("process %d: %s", e.Pid, e.What)
+	case record.NotControlled:
+		a.note("tracerag window cannot be used: %v", e.Err)
+	case record.Refused:
+		a.note("%s", withWayOut(e.Err))
+	case record.WindowStarted:
+		what := "a window"
+		if e.Name != "" {
+			what = fmt.Sprintf("window %q", e.Name)
+		}
+		a.note("recording %s; end it with: tracerag window stop", what)
+	case record.WindowSaved:
+		a.note("%s: %s in %v: trace %s", strings.TrimSpace("window "+e.Name), callsOfFunctions(e.Calls, e.Functions), e.Duration.Round(10*time.Millisecond), phrase.Quote(e.Trace))
+	case record.WholeSaved:
+		a.note("no window was opened; the whole run: %s: trace %s", callsOfFunctions(e.Calls, e.Functions), phrase.Quote(e.Trace))
+	}
+}
+
+func (a *app) valuesEvent(e record.Event) {
+	switch e := e.(type) {
+	case record.RunsTwice:
+		a.note("values: %s will run twice, the second time without output: what it changes is changed twice", phrase.CommandLine(e.Command))
+	case record.Observes:
+		a.note("values: running %s again for %s, without output", phrase.CommandLine(e.Command), phrase.Plural(e.Functions, "function", "functions"))
+		if e.NoInput && terminal(a.stdin) {
+			a.note("values: what is typed cannot be read twice: this run has an empty standard input")
+		}
+	case record.NoValuesOf:
+		a.complain("values: %s", withWayOut(e.Err))
+	case record.NoValues:
+		a.complain("no values: %s", withWayOut(e.Err))
+	case record.Observed:
+		a.observed(e)
+	}
+}
+
+// observed says what a second run has shown, and what it has not.
+func (a *app) observed(seen record.Observed) {
+	nodes := map[trace.NodeID]bool{}
+	for i := range seen.Activations {
+		nodes[seen.Activations[i].Node] = true
+	}
+	a.note("values: of %s of %s", phrase.Plural(len(seen.Activations), "call", "calls"), phrase.Plural(len(nodes), "node", "nodes"))
+	switch {
+	case errors.Is(seen.Ended, context.DeadlineExceeded):
+		a.note("values: the deadline of --time-limit expired: some values may be missing")
+	case seen.Ended != nil:
+		a.note("values: interrupted: some values may be missing")
+	case seen.TimedOut:
+		a.note("values: that run took too long and was ended: some values may be missing")
+	case seen.Full:
+		a.note("values: the trace's limit for values is reached: name fewer functions (--values=FUNC)")
+	}
+	if seen.Ended == nil && !seen.TimedOut && seen.Exit.Known() {
+		if other := differences(seen); len(other) > 0 {
+			a.note("values: the second run did not do what the first did: %s", strings.Join(other, "; "))
+		}
+	}
+	if seen.Unclear > 0 {
+		a.note("values: %s could not be matched to the first run: several functions start their goroutine", phrase.Plural(seen.Unclear, "call", "calls"))
+	}
+	a.without(seen.NotEntered, "the compiler has inlined (go run, or -gcflags=all=-l, keeps their calls)")
+	a.without(seen.Unknown, "DWARF does not describe")
+}
+
+// differences says in what a second run was another one than the first. What it printed
+// is not compared: the first one's output was the user's alone.
+func differences(seen record.Observed) (out []string) {
+	if seen.Exit != seen.Trace.Exit {
+		out = append(out, fmt.Sprintf("it ended with %s, the first with %s", seen.Exit, seen.Trace.Exit))
+	}
+	if n := len(seen.NotCalled); n > 0 {
+		first := seen.NotCalled[0]
+		verb := "were"
+		if n == 1 {
+			verb = "was"
+		}
+		out = append(out, fmt.Sprintf("%s of %s %s not called, first %s%s", phrase.Number(n), phrase.Plural(seen.Watched, "function", "functions"), verb,
+			calltree.ShortName(first), declaredAt(seen.Trace, first)))
+	}
+	if seen.Unmatched > 0 {
+		out = append(out, fmt.Sprintf("%s made where the first has none, first of %s", phrase.Plural(seen.Unmatched, "call was", "calls were"), calltree.ShortName(seen.FirstOther)))
+	}
+	return out
+}
+
+// declaredAt is where a function of a trace begins, for a message.
+func declaredAt(tr *trace.Trace, name string) string {
+	i := slices.IndexFunc(tr.Functions, func(f trace.Function) bool { return f.Name == name })
+	if i < 0 || tr.Functions[i].StartLine == 0 {
+		return ""
+	}
+	f := &tr.Functions[i]
+	return fmt.Sprintf(" (%s:%d)", path.Base(strings.ReplaceAll(f.File, "\\", "/")), f.StartLine)
+}
+
+// without names functions of which there are no values.
+func (a *app) without(names []string, why string) {
+	if len(names) == 0 {
+		return
+	}
+	const most = 3
+	short := make([]string, 0, most)
+	for _, n := range names[:min(most, len(names))] {
+		short = append(short, calltree.ShortName(n))
+	}
+	more := ""
+	if n := len(names) - most; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	a.note("values: none of %s%s, which %s", strings.Join(short, ", "), more, why)
+}
+
+// progress is a bar on a terminal, and nothing elsewhere.
+type progress struct {
+	a    *app
+	what string
+	bar  *progressbar.ProgressBar
+}
+
+func (p *progress) set(done, total int) {
+	if p.a.quiet || !terminal(p.a.stderr) {
+		return
+	}
+	if p.bar == nil {
+		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(output.File(p.a.stderr)), progressbar.OptionSetDescription("tracerag: "+visible.Line(p.what)),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(false))
+	}
+	_ = p.bar.Set(done)
+}
+
+func (p *progress) close() {
+	if p.bar != nil {
+		_ = p.bar.Finish()
+		p.bar = nil
+	}
+}

@@ -1,0 +1,153 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"tracerag/trace/gocmd"
+)
+
+// Recording go test ./pkg is three processes deep: the one that the user started runs the
+// go command, which starts, in place of each program that it has built, one of ours again
+// (see package gocmd). That inner one records the program and saves the trace. Standard
+// input and output pass through all of them.
+
+// GoResult is what became of a go command.
+type GoResult struct {
+	Code       int          // exit code for the whole
+	NotBuilt   bool         // the package was not built: the go command has said why
+	Recordings []*Recording // in order of their packages; none with Spec.Each
+	Tests      []TestRun    // with Spec.Each
+}
+
+// Go runs a go command, and records what that runs.
+func (r *Runner) Go(ctx context.Context, g *gocmd.Command) (*GoResult, error) {
+	if err := r.Store.Check(); err != nil { // before the go command builds for nothing
+		return nil, err
+	}
+	if len(r.Spec.Values.Patterns) > 0 {
+		if g.Verb != "test" { // the go command gives tests no input
+			if _, err := r.planSecond(); err != nil {
+				return nil, err
+			}
+		}
+		r.event(RunsTwice{Command: r.Spec.Command})
+	}
+	typed := r.Spec.Command
+	o := order{Spec: r.Spec, Go: &goOrder{Program: g.Program(), Test: g.Verb == "test", Package: g.Package}}
+	if g.Package {
+		o.Go.Program = typed[:len(typed)-len(g.Args)+len(o.Go.Program)]
+	}
+	goflags := g.Goflags(ctx, r.Spec.Dir)
+	var err error
+	if r.Spec.Each > 0 {
+		if g, o.Go.Timeout, err = g.Unlimited(goflags); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := makeJob(o)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	g.Debug = len(r.Spec.Values.Patterns) > 0
+	args, err := g.Rewrite(append(slices.Clone(r.Self), dir), r.Spec.Include, goflags)
+	if err != nil {
+		return nil, err
+	}
+	r.event(Builds{Subject: g.Subject()})
+	watched := func() {}
+	if r.Spec.Each > 0 {
+		watched = r.watchTests(dir)
+	}
+	// The recorder kills the program, so that the go command comes to an end by itself.
+	limited, cancel := r.limited(ctx, goGrace)
+	defer cancel()
+	code, err := r.runGoCommand(limited, args, dir)
+	watched()
+	if err != nil {
+		return nil, err
+	}
+	if r.Spec.Each > 0 {
+		return r.collectTests(dir, code)
+	}
+	return r.collect(dir, code, o.Go)
+}
+
+// goGrace is how long the go command may go on when the time of what it runs is over:
+// for saving a trace, and for what it has to say.
+const goGrace = 10 * time.Second
+
+// runGoCommand runs the go command to its end.
+func (r *Runner) runGoCommand(ctx context.Context, args []string, dir string) (code int, err error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = r.Spec.Dir
+	cmd.Env = os.Environ() // and no PWD of our making
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.Stdin, r.Stdout, r.Stderr
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	stop := relaySignals(func() []int { return innerProcesses(dir, cmd.Process.Pid) })
+	err = cmd.Wait()
+	stop()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 0, err
+	}
+	return exitCode(cmd.ProcessState), nil
+}
+
+// innerProcesses are those that a signal to us is meant for: the recorders that run
+// just now, which pass it to their programs, or else the go command. Without
+// a recorder it would be sent to the program, whose process id one can look up; here
+// one knows ours.
+func innerProcesses(dir string, goCommand int) []int {
+	var pids []int
+	reports, _ := readReports(dir) // the one that is damaged is the one that is no more
+	for _, r := range reports {
+		if !r.Ended {
+			pids = append(pids, r.pid)
+		}
+	}
+	if pids == nil {
+		pids = []int{goCommand}
+	}
+	return pids
+}
+
+// collect takes what the inner processes left: their messages and the traces.
+func (r *Runner) collect(dir string, goCode int, g *goOrder) (*GoResult, error) {
+	out := &GoResult{Code: goCode}
+	reports, err := readReports(dir)
+	if err != nil {
+		return nil, err
+	}
+	var inner *Report // the first of one that recorded nothing, or else of any
+	for _, rep := range reports {
+		r.event(Said{Text: string(rep.log)})
+		if !rep.Ended {
+			return out, ErrEnded
+		}
+		if inner == nil || len(inner.Traces) > 0 && len(rep.Traces) == 0 {
+			inner = &rep
+		}
+		for _, name := range rep.Traces {
+			tr, e, err := r.Store.Load(name)
+			if err != nil {
+				return out, err
+			}
+			out.Recordings = append(out.Recordings, &Recording{Trace: tr, Entry: e, Name: name, Tests: g.Test})
+		}
+	}
+	switch {
+	case inner != nil && (g.Package || len(inner.Traces) == 0):
+		out.Code = inner.Code
+	case g.Package && goCode != 0:
+		out.NotBuilt = true
+	}
+	return out, nil
+}

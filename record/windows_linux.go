@@ -1,0 +1,230 @@
+package record
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"tracerag/trace"
+	"tracerag/trace/probe"
+	"tracerag/trace/store"
+	"tracerag/trace/target"
+)
+
+// windows are the stretches of a live recording that become traces. What ran before
+// the first one is their baseline.
+type windows struct {
+	*Runner
+	live *probe.Live
+
+	mu       sync.Mutex
+	baseline string          // id of its trace, "" as long as there was no window
+	from     *probe.Snapshot // when the window was started; nil: none is being recorded
+	name     string
+	saved    int
+}
+
+// handle does what another process requests.
+func (w *windows) handle(q Request) (e Event, err error) {
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch q.Do {
+	case Start:
+		e, err = w.start(q.Name)
+	case Stop:
+		e, err = w.stop(q.Name)
+	case Snapshot:
+		e, err = w.snapshot(q.Name)
+	}
+	if err == nil {
+		w.event(e)
+	}
+	return e, err
+}
+
+// start starts a window.
+func (w *windows) start(name string) (Event, error) {
+	if w.from != nil {
+		return nil, &WindowError{Recording: true, Name: w.name}
+	}
+	now, err := w.live.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	if w.baseline == "" {
+		e, err := w.Store.Baselines().Save(w.live.Window(nil, now))
+		if err != nil {
+			return nil, fmt.Errorf("saving what ran before: %w", err)
+		}
+		w.baseline = e.ID
+	}
+	w.from, w.name = now, name
+	return WindowStarted{Name: name}, nil
+}
+
+// stop ends the window and saves it.
+func (w *windows) stop(name string) (Event, error) {
+	if w.from == nil {
+		return nil, &WindowError{}
+	}
+	e, err := w.snapshot(name)
+	if err == nil {
+		w.from, w.name = nil, ""
+	}
+	return e, err
+}
+
+// snapshot saves what ran since the window was started or, where none is being
+// recorded, since the beginning.
+func (w *windows) snapshot(name string) (Event, error) {
+	now, err := w.live.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	tr := w.live.Window(w.from, now)
+	if tr.Name = name; name == "" {
+		tr.Name = w.name
+	}
+	if w.from != nil {
+		tr.Baseline = w.baseline
+	}
+	e, err := w.save(tr)
+	if err != nil {
+		return nil, err
+	}
+	w.saved++
+	return w.asSaved(tr, e), nil
+}
+
+func (w *windows) asSaved(tr *trace.Trace, e store.Entry) WindowSaved {
+	return WindowSaved{Name: tr.Name, Trace: NameOf(w.Store, e), Calls: tr.Calls(), Functions: len(tr.Functions), Duration: tr.Duration}
+}
+
+// finish saves the window that is being recorded when the program has ended or is let
+// go: tr is its whole run. Without a window that is what was recorded.
+func (w *windows) finish(tr *trace.Trace) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.from != nil:
+		e, err := w.stop("")
+		if err == nil {
+			w.event(e)
+		}
+		return err
+	case w.saved > 0:
+		return nil
+	}
+	e, err := w.save(tr)
+	if err == nil {
+		w.event(WholeSaved{w.asSaved(tr, e)})
+	}
+	return err
+}
+
+// keys starts and stops windows at each Enter, where standard input is ours.
+func (w *windows) keys() {
+	in := bufio.NewScanner(w.Stdin)
+	for in.Scan() {
+		do := Start
+		w.mu.Lock()
+		if w.from != nil {
+			do = Stop
+		}
+		w.mu.Unlock()
+		if _, err := w.handle(Request{Do: do, Name: strings.TrimSpace(in.Text())}); err != nil {
+			w.event(Refused{Err: err})
+		}
+	}
+}
+
+// atTerminal reports whether what a user types comes to us.
+func (r *Runner) atTerminal() bool {
+	f, ok := r.Stdin.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Windows records a program whose windows are started and stopped while it runs, and
+// returns how it ended.
+func (r *Runner) Windows(ctx context.Context) (trace.Exit, error) {
+	var exit trace.Exit
+	tgt, err := r.target()
+	if err == nil {
+		err = r.Store.Check()
+	}
+	if err != nil {
+		return exit, err
+	}
+	// Servers read nothing. So a terminal's input is for us.
+	tgt.NoInput = r.atTerminal()
+	begin, end := untilSaved()
+	defer end()
+	o := r.Spec.Recorder.probe()
+	o.Started = func(int) { begin() }
+	live, err := probe.Start(ctx, tgt, o)
+	if err != nil {
+		return exit, &CannotRunError{Program: tgt.Args[0], Err: &NoProbeError{Program: tgt.Args[0], Err: err}}
+	}
+	defer live.Close()
+	w := &windows{Runner: r, live: live}
+	defer w.listen(tgt.NoInput)()
+	r.event(Running{Pid: live.Pid(), Keys: tgt.NoInput})
+	tr, err := live.Wait(ctx)
+	if err != nil {
+		return exit, err
+	}
+	return tr.Exit, w.finish(tr)
+}
+
+// listen takes requests from other processes and, with keys, from the terminal.
+func (w *windows) listen(keys bool) (stop func()) {
+	if keys {
+		go w.keys()
+	}
+	stop, err := listen(w.live.Pid(), w.handle)
+	if err != nil {
+		w.event(NotControlled{Err: err})
+		return func() {}
+	}
+	return stop
+}
+
+// Attach records a process that runs already, until it ends or the user ends the
+// recording, which lets it go.
+func (r *Runner) Attach(ctx context.Context, pid int) error {
+	tgt, err := target.Of(pid, r.Spec.Include, r.Spec.Exclude)
+	if err == nil {
+		err = r.Store.Check()
+	}
+	if err != nil {
+		return err
+	}
+	live, err := probe.Attach(ctx, tgt, pid, r.Spec.Recorder.probe())
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	if found := live.Found(); found != "" {
+		r.event(Found{Pid: pid, What: found})
+	}
+	w := &windows{Runner: r, live: live}
+	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer cancel()
+	defer w.listen(r.atTerminal())()
+	r.event(Running{Pid: pid, Attached: true})
+	tr, err := live.DetachOr(ctx)
+	if err != nil {
+		return err
+	}
+	return w.finish(tr)
+}
