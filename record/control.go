@@ -66,7 +66,7 @@ func (q Request) Check() error {
 	switch q.Do {
 	case Start, Stop, Snapshot:
 	default:
-		return fmt.Errorf("%q is none of start, stop and snapshot", q.Do)
+		return fmt.Errorf("unknown action %q: must be start, stop or snapshot", q.Do)
 	}
 	switch {
 	case q.Name == "":

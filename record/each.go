@@ -93,13 +93,13 @@ func (t *tester) run(ctx context.Context, n int) ([]TestRun, error) {
 	var last outcome
 	for i, test := range tests {
 		r := <-results[i]
-		if r.err == nil {
+		switch {
+		case r.err == nil:
 			err = t.show(test, r, &runs, &last)
-		} else {
+		case errors.Is(r.err, context.Canceled): // interrupted before this test was begun
+			err = &StoppedError{Done: i, Of: len(tests)}
+		default:
 			err = fmt.Errorf("%s: %w", test.Name, r.err)
-		}
-		if err == nil && ctx.Err() != nil && i+1 < len(tests) {
-			err = &StoppedError{Done: i + 1, Of: len(tests)}
 		}
 		if err != nil {
 			stop()

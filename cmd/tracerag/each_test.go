@@ -206,7 +206,7 @@ func TestEachMessages(t *testing.T) {
 		"--each=0 go test ./each":                     "--each=0: --each must be at least 1",
 		"--each -q Why? go test ./each":               "ask about the traces afterwards",
 		"--each --include x.org/... -- go test ./lib": "--include x.org/...",
-		"--each go": "has no tests: --each takes go test",
+		"--each go": "has no tests\n  --each takes go test",
 	} {
 		got := see(t, dir, append([]string{"tracerag", "run"}, strings.Fields(line)...)...)
 		if code := got.code; code != 125 && code != 126 || !strings.Contains(got.stderr, want) {
