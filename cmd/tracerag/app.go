@@ -10,12 +10,12 @@ import (
 	"sync"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/session"
+	"tracerag/terminal"
 	"tracerag/trace/store"
 )
 
@@ -31,7 +31,7 @@ type app struct {
 	quiet                  bool
 	dir                    string // flag --dir
 	noPager                bool   // flag --no-pager
-	waiting                *waiting
+	waiting                *terminal.Waiting
 	noRedact               bool            // flag --no-redact
 	canLeave               bool            // the command has that flag
 	args                   []string        // the command line
@@ -200,7 +200,7 @@ func (a *app) usage(c *command, msg string) int {
 
 // fail reports an error, with a hint where it has one.
 func (a *app) fail(err error) int {
-	if errors.Is(err, errPagerLeft) {
+	if errors.Is(err, terminal.ErrLeft) {
 		return exitOK // the reader knows
 	}
 	line, more, _ := strings.Cut(withWayOut(err), "\n")
@@ -253,12 +253,6 @@ func (a *app) dirFlag() string {
 		return ""
 	}
 	return " --dir=" + phrase.Quote(a.dir)
-}
-
-// terminal reports whether w is one.
-func terminal(w any) bool {
-	f := output.File(w)
-	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
 // colors is what stands before colours on standard output, nil if it takes none.

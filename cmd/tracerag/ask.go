@@ -18,6 +18,7 @@ import (
 	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
+	"tracerag/terminal"
 	"tracerag/trace/store"
 )
 
@@ -160,8 +161,8 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 	defer stop()
 	start := time.Now()
 	began := a.wait("waiting for " + cfg.Model)
-	out := &untilDone{ctx: ctx, w: a.stdout}
-	answer, askErr := client.Ask(ctx, req, onFirstWrite{out, began})
+	out := &terminal.UntilDone{Context: ctx, To: a.stdout}
+	answer, askErr := client.Ask(ctx, req, terminal.OnFirstWrite{Writer: out, Began: began})
 	stop() // another Ctrl-C ends what is left to do
 	began()
 	if answer.Text != "" {

@@ -10,6 +10,7 @@ import (
 	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/session"
+	"tracerag/terminal"
 	"tracerag/trace/target"
 )
 
@@ -132,7 +133,7 @@ func haveValues(views []*session.View) error {
 // printDiff prints a difference as JSON, in brief, or by text.
 func (a *app) printDiff(views []*session.View, d *calltree.Diff, o *compareFlags, text func() error) (err error) {
 	defer func() {
-		if errors.Is(err, errPagerLeft) {
+		if errors.Is(err, terminal.ErrLeft) {
 			err = nil // the exit code tells all the same
 		}
 	}()

@@ -271,8 +271,8 @@ func (a *app) askTrials(ctx context.Context, trials []*trial.Trial, dir *results
 		Mask:   a.masker().Clean,
 		Note:   func(err error) { a.note("%s", withWayOut(err)) }, Complain: func(err error) { a.complain("%s", withWayOut(err)) },
 		Progress: func(what string) (func(done, all int), func()) {
-			bar := &progress{a: a, what: what}
-			return bar.set, bar.close
+			bar := a.progress(what)
+			return bar.Set, bar.Close
 		},
 	}
 	if e.windows != "" {

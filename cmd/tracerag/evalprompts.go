@@ -16,8 +16,8 @@ import (
 
 // makePrompts makes the prompts of a trial, of the traces of its runs.
 func (a *app) makePrompts(t *trial.Trial, traces map[string]string, dir *results.Dir, s *store.Store, e *evalFlags) error {
-	bar := &progress{a: a, what: "making prompts"}
-	defer bar.close()
+	bar := a.progress("making prompts")
+	defer bar.Close()
 	for i := range t.Inquiries {
 		q := &t.Inquiries[i]
 		var ids []string
@@ -34,16 +34,16 @@ func (a *app) makePrompts(t *trial.Trial, traces map[string]string, dir *results
 			return fmt.Errorf("inquiry %s: %w", q.ID, err)
 		}
 		save := func(v eval.Variant, text string) error { return dir.SavePrompt(t.Name, q.ID, v, text) }
-		made := func(n int) { bar.set(i*len(t.Variants)+n, len(t.Inquiries)*len(t.Variants)) }
+		made := func(n int) { bar.Set(i*len(t.Variants)+n, len(t.Inquiries)*len(t.Variants)) }
 		if err := t.Add(q, trial.Material{Input: in, Functions: functionsIn(views)}, e.tokenizers, save, made); err != nil {
 			return err
 		}
 		if i == 0 {
-			bar.close()
+			bar.Close()
 			a.countModules(t, views[0])
 		}
 	}
-	bar.close()
+	bar.Close()
 	for _, line := range t.Unknown() {
 		a.note("%s", line)
 	}

@@ -16,6 +16,7 @@ import (
 	"tracerag/calltree"
 	"tracerag/export"
 	"tracerag/output"
+	"tracerag/terminal"
 	"tracerag/trace/store"
 )
 
@@ -67,7 +68,7 @@ func runExport(a *app, _ context.Context, c *command, args []string) int {
 	case firstChanged(ofDrawings) != "" && format.Of != export.Drawing:
 		return a.usage(c, fmt.Sprintf("--%s: %s has the whole tree, which --focus narrows", firstChanged(ofDrawings), format.Name))
 	}
-	if format.Binary && *out == "-" && terminal(a.stdout) {
+	if format.Binary && *out == "-" && terminal.Is(a.stdout) {
 		return a.usage(c, fmt.Sprintf("%s is binary, and standard output a terminal: write it to a file with -o run%s, or pipe it", format.Name, format.Ext))
 	}
 	s, err := a.store()

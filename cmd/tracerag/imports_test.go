@@ -50,6 +50,7 @@ var layers = map[string][]string{
 	"prompt":            {"phrase", "calltree", "source", "trace", "trace/symbol", "prompt/tokens", "visible"},
 	"visible":           {},
 	"phrase":            {},
+	"terminal":          {"output", "phrase", "visible"},
 	"atomicfile":        {},
 	"record":            {"atomicfile", "calltree", "phrase", "trace", "trace/breakpoint", "trace/executable", "trace/gocmd", "trace/probe", "trace/store", "trace/target"},
 	"llm":               {},
@@ -96,7 +97,7 @@ var only = map[string][]string{
 	"github.com/kballard/go-shellquote": {"phrase"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
-	"os/exec":                           {"eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/record"
+	"tracerag/terminal"
 	"tracerag/trace/store"
 )
 
@@ -42,7 +43,7 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	if terminal(a.stdin) {
+	if terminal.Is(a.stdin) {
 		a.note("a coding agent starts this command and talks to it on standard input; Ctrl-C ends it")
 	}
 	look := a.session(s) // secrets have the same placeholders as long as the server runs

@@ -10,21 +10,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"tracerag/calltree"
-	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/record"
+	"tracerag/terminal"
 	"tracerag/trace"
-	"tracerag/visible"
 )
 
 // recordEvents returns what prints the events of a recording. Those that say that
 // something went wrong are printed also with --quiet.
 func (a *app) recordEvents() func(record.Event) {
 	prepared := func() {}
-	bar := &progress{a: a, what: "setting breakpoints"}
+	bar := a.progress("setting breakpoints")
 	return func(e record.Event) {
 		switch e := e.(type) {
 		case record.Preparing:
@@ -34,9 +31,9 @@ func (a *app) recordEvents() func(record.Event) {
 			}
 		case record.SettingBreakpoints:
 			if e.Ended {
-				bar.close()
+				bar.Close()
 			} else {
-				bar.set(e.Done, e.Total)
+				bar.Set(e.Done, e.Total)
 			}
 		case record.FallsBack:
 			a.note("recording by breakpoints, which is slow and counts only the first calls: the probe can't handle %s: %v", e.Program, e.Why)
@@ -45,14 +42,14 @@ func (a *app) recordEvents() func(record.Event) {
 		case record.SavedElsewhere:
 			a.complain("the trace cannot be saved in %s: %v\nit was saved as %s instead. To take it into a store:\ntracerag import%s %s", e.Dir, e.Err, e.Path, a.dirFlag(), phrase.Quote(e.Path))
 		case record.Builds:
-			if terminal(a.stderr) {
+			if terminal.Is(a.stderr) {
 				a.note("building %s without inlining", e.Subject)
 			}
 		case record.Said:
 			_, _ = io.WriteString(a.stderr, e.Text)
 		case record.TestsProgress:
 			if a.waiting != nil {
-				a.waiting.say(fmt.Sprintf("recording tests: %d of %d", e.Done, e.Of))
+				a.waiting.Say(fmt.Sprintf("recording tests: %d of %d", e.Done, e.Of))
 			}
 		case record.TestRecorded:
 			result := "ok  "
@@ -130,7 +127,7 @@ func (a *app) valuesEvent(e record.Event) {
 		a.note("values: %s will run twice, the second time without output: what it changes is changed twice", phrase.CommandLine(e.Command))
 	case record.Observes:
 		a.note("values: running %s again for %s, without output", phrase.CommandLine(e.Command), phrase.Plural(e.Functions, "function", "functions"))
-		if e.NoInput && terminal(a.stdin) {
+		if e.NoInput && terminal.Is(a.stdin) {
 			a.note("values: what is typed cannot be read twice: this run has an empty standard input")
 		}
 	case record.NoValuesOf:
@@ -217,29 +214,4 @@ func (a *app) without(names []string, why string) {
 		more = fmt.Sprintf(" and %d more", n)
 	}
 	a.note("values: none of %s%s, which %s", strings.Join(short, ", "), more, why)
-}
-
-// progress is a bar on a terminal, and nothing elsewhere.
-type progress struct {
-	a    *app
-	what string
-	bar  *progressbar.ProgressBar
-}
-
-func (p *progress) set(done, total int) {
-	if p.a.quiet || !terminal(p.a.stderr) {
-		return
-	}
-	if p.bar == nil {
-		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(output.File(p.a.stderr)), progressbar.OptionSetDescription("tracerag: "+visible.Line(p.what)),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(false))
-	}
-	_ = p.bar.Set(done)
-}
-
-func (p *progress) close() {
-	if p.bar != nil {
-		_ = p.bar.Finish()
-		p.bar = nil
-	}
 }

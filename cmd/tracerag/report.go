@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"tracerag/output"
+	"tracerag/terminal"
 	"tracerag/viewer"
 )
 
@@ -35,7 +36,7 @@ func runReport(a *app, _ context.Context, c *command, args []string) int {
 		return a.usage(c, "one trace, or two to compare")
 	case *limit < 1:
 		return a.usage(c, "--max-size must be at least 1")
-	case *out == "-" && terminal(a.stdout):
+	case *out == "-" && terminal.Is(a.stdout):
 		return a.usage(c, "a report is for a browser, and standard output a terminal: write it to a file with -o run.html, or pipe it")
 	}
 	s, err := a.store()

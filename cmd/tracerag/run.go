@@ -135,7 +135,7 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	if g != nil && spec.Each > 0 {
 		done = a.wait("recording tests")
 		if line := a.waiting; line != nil { // what the go command prints takes its place
-			r.Stdout, r.Stderr = lineBreaker{line, r.Stdout}, lineBreaker{line, r.Stderr}
+			r.Stdout, r.Stderr = line.Breaker(r.Stdout), line.Breaker(r.Stderr)
 		}
 	}
 	out, err := runSpec(ctx, r, g)
