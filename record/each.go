@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/executable"
 	"tracerag/trace/gocmd"
@@ -131,7 +132,7 @@ func (t *tester) target() (*target.Target, error) {
 		return nil, err
 	}
 	if !isTestProgram(tgt) {
-		return nil, &NoTestsError{Program: t.args[0]}
+		return nil, &gocmd.NoTestsError{Command: phrase.Quote(t.args[0])}
 	}
 	return tgt, nil
 }

@@ -66,13 +66,6 @@ func (e *NotRecordedError) Error() string {
 	return fmt.Sprintf("calls of %s are not recorded", e.Function)
 }
 
-// NoTestsError says that each test of a program cannot be recorded: it has none.
-type NoTestsError struct{ Program string }
-
-func (e *NoTestsError) Error() string {
-	return fmt.Sprintf("%s has no tests", phrase.Quote(e.Program))
-}
-
 // StoppedError says that tests were interrupted before the last one.
 type StoppedError struct{ Done, Of int }
 

@@ -87,10 +87,10 @@ func (t *Trace) checkSize() error {
 		frames += depths[i]
 	}
 	if frames > maxFrames {
-		return fmt.Errorf("the paths of its %d nodes have %d frames, a file has room for %d: record fewer packages (--include, --exclude)", len(t.Nodes), frames, maxFrames)
+		return &SizeError{fmt.Errorf("the paths of its %d nodes have %d frames, a file has room for %d", len(t.Nodes), frames, maxFrames)}
 	}
 	if err := t.checkLevels(); err != nil {
-		return fmt.Errorf("%w: record fewer packages (--include, --exclude)", err)
+		return &SizeError{err}
 	}
 	lines, inlined := int64(0), make([]int32, len(t.Nodes))
 	for i := range t.Nodes {
@@ -100,10 +100,17 @@ func (t *Trace) checkSize() error {
 		}
 	}
 	if lines > maxLines {
-		return fmt.Errorf("the positions of its inlined calls have %d lines, a file has room for %d: record fewer packages (--include, --exclude)", lines, maxLines)
+		return &SizeError{fmt.Errorf("the positions of its inlined calls have %d lines, a file has room for %d", lines, maxLines)}
 	}
 	return nil
 }
+
+// SizeError says that a trace has more than its file can hold: fewer packages have to
+// be recorded.
+type SizeError struct{ Err error }
+
+func (e *SizeError) Error() string { return e.Err.Error() }
+func (e *SizeError) Unwrap() error { return e.Err }
 
 // encoder writes one trace. Ids of locations and strings are given as they are met.
 type encoder struct {

@@ -173,7 +173,7 @@ func TestMessagesNameFlags(t *testing.T) {
 	if named < 10 {
 		t.Errorf("%d flags are found in messages", named)
 	}
-	for _, pkg := range []string{"llm", "rank", "phrase"} {
+	for _, pkg := range []string{"llm", "rank", "phrase", "trace", "trace/target", "trace/store", "trace/profiles", "trace/probe"} {
 		files, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files of %s: %v", pkg, err)

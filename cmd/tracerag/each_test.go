@@ -202,10 +202,10 @@ func TestEachMessages(t *testing.T) {
 	for line, want := range map[string]string{
 		"--each go run ./cmd/app":                     "go run has no tests",
 		"--each ./cmd/app":                            "go run has no tests",
-		"--each go test -coverprofile=c ./each":       "leave one of them out",
+		"--each go test -coverprofile=c ./each":       "leave -coverprofile out",
 		"--each=0 go test ./each":                     "--each=0: --each must be at least 1",
 		"--each -q Why? go test ./each":               "ask about the traces afterwards",
-		"--each --include x.org/... -- go test ./lib": "--include x.org/...",
+		"--each --include x.org/... -- go test ./lib": "matches x.org/...",
 		"--each go": "has no tests\n  --each takes go test",
 	} {
 		got := see(t, dir, append([]string{"tracerag", "run"}, strings.Fields(line)...)...)

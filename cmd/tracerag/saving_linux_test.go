@@ -93,7 +93,7 @@ func TestUnwritableBefore(t *testing.T) {
 func TestUnwritableFileSize(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "ran")
 	dir := t.TempDir()
-	for limit, want := range map[string]string{"1": "file too large: choose another directory", "100": "a file may have 100 KiB only (ulimit -f), and a trace may need 4 MiB"} {
+	for limit, want := range map[string]string{"1": "file too large\n  choose another directory", "100": "a file may have 100 KiB only (ulimit -f), and a trace may need 4 MiB"} {
 		script := `ulimit -f "$4"; exec tracerag run --dir "$1" -- "$2" -mark "$3"`
 		got := see(t, dir, "/bin/bash", "-c", script, "sh", dir, fixtures.Build(t, "changes"), mark, limit)
 		if got.code != 125 || !strings.Contains(got.stderr, "traces cannot be saved in "+dir+": "+want) {

@@ -11,6 +11,11 @@ import (
 	"tracerag/prompt"
 	"tracerag/record"
 	"tracerag/session"
+	"tracerag/trace"
+	"tracerag/trace/gocmd"
+	"tracerag/trace/profiles"
+	"tracerag/trace/store"
+	"tracerag/trace/target"
 )
 
 // Libraries say what failed and on which thing. They know no flags: what the user of the
@@ -41,9 +46,6 @@ func wayOut(err error) string {
 	}
 	if isA[*record.NotRecordedError](err) {
 		return "record its package, too: --include"
-	}
-	if isA[*record.NoTestsError](err) {
-		return "--each takes go test, or a program that go test -c has built"
 	}
 	if e, ok := errors.AsType[*record.ProcessError](err); ok {
 		if len(e.Recordings) == 0 {
@@ -81,7 +83,31 @@ func wayOut(err error) string {
 	if isA[*export.SizeError](err) {
 		return "--max-size allows more; --focus narrows the formats of the tree, and jsonl writes no path twice"
 	}
+	if out := recordWayOut(err); out != "" {
+		return out
+	}
 	return modelWayOut(err)
+}
+
+// recordWayOut is for the errors of packages below trace.
+func recordWayOut(err error) string {
+	switch {
+	case isA[*target.NoMatchError](err):
+		return "--include takes import paths such as example.com/app/..., and std for the standard library"
+	case isA[*target.NothingLeftError](err):
+		return "loosen --include and --exclude (std chooses the standard library)"
+	case isA[*trace.SizeError](err):
+		return "record fewer packages: run --include, run --exclude"
+	case isA[*gocmd.NoTestsError](err):
+		return "--each takes go test, or a program that go test -c has built"
+	case isA[*store.NoDirError](err):
+		return "choose one with --dir or TRACERAG_DIR"
+	case isA[*store.UnwritableError](err):
+		return "choose another directory with --dir or TRACERAG_DIR"
+	case errors.Is(err, profiles.ErrOnlyStandard):
+		return "--std keeps the functions of the library too"
+	}
+	return ""
 }
 
 // modelWayOut is llm's own hint, which knows no flags, and the flags that help.

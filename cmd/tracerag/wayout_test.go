@@ -11,6 +11,11 @@ import (
 	"tracerag/export"
 	"tracerag/prompt"
 	"tracerag/session"
+	"tracerag/trace"
+	"tracerag/trace/gocmd"
+	"tracerag/trace/profiles"
+	"tracerag/trace/store"
+	"tracerag/trace/target"
 )
 
 // TestWayOut: the errors of libraries name no flag, and the command line adds those that
@@ -34,6 +39,13 @@ func TestWayOut(t *testing.T) {
 		{&trial.NoCeilingError{Judge: "gpt-4o"}, []string{"--max-cost=DOLLARS"}},
 		{&trial.TooLongError{Model: "one", Prompts: []string{"who"}}, []string{"--models"}},
 		{&trial.CutError{File: "out/a.json"}, []string{"--max-tokens, and remove out/a.json"}},
+		{&target.NoMatchError{Path: "./app", Pattern: "x/...", Main: "app"}, []string{"--include", "std"}},
+		{&target.NothingLeftError{Path: "./app"}, []string{"--include", "--exclude"}},
+		{&trace.SizeError{Err: errors.New("too many frames")}, []string{"--include", "--exclude"}},
+		{&gocmd.NoTestsError{Command: "go run"}, []string{"--each takes go test"}},
+		{&store.NoDirError{Err: errors.New("getwd")}, []string{"--dir", "TRACERAG_DIR"}},
+		{&store.UnwritableError{Dir: "x", Err: errors.New("full")}, []string{"--dir", "TRACERAG_DIR"}},
+		{profiles.ErrOnlyStandard, []string{"--std"}},
 		{&prompt.OverBudgetError{Budget: 400, Least: 496}, []string{"--budget"}},
 	} {
 		if strings.Contains(c.err.Error(), "--") {

@@ -143,10 +143,15 @@ func (c *Command) Unlimited(goflags string) (*Command, time.Duration, error) {
 	return unlimited, limit, err
 }
 
+// NoTestsError says that a command runs no tests.
+type NoTestsError struct{ Command string }
+
+func (e *NoTestsError) Error() string { return e.Command + " has no tests" }
+
 // Each reports why the tests of c cannot be run each by itself, if so.
 func (c *Command) Each() error {
 	if c.Verb != "test" {
-		return fmt.Errorf("go %s has no tests: --each takes go test, or a program that go test -c has built", c.Verb)
+		return &NoTestsError{"go " + c.Verb}
 	}
 	for _, f := range c.flags {
 		name := strings.TrimPrefix(f.name, "test.")
@@ -155,7 +160,7 @@ func (c *Command) Each() error {
 			return fmt.Errorf("go test -list runs no test: leave -list out")
 		case "cover", "coverprofile", "cpuprofile", "memprofile", "blockprofile", "mutexprofile", "trace":
 			if f.value != "false" {
-				return fmt.Errorf("go test -%s is for a run of all tests, and with --each there is a run for each: leave one of them out", name)
+				return fmt.Errorf("go test -%s writes one file for all tests, but each test has a run of its own: leave -%s out", name, name)
 			}
 		}
 	}

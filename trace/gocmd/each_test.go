@@ -167,7 +167,7 @@ func TestOnly(t *testing.T) {
 	for in, want := range map[string]string{
 		"go run .":                          "go run has no tests",
 		"go test -list . ./pkg":             "leave -list out",
-		"go test ./pkg -coverprofile=c.out": "go test -coverprofile is for a run of all tests",
+		"go test ./pkg -coverprofile=c.out": "leave -coverprofile out",
 	} {
 		c, err := Parse(strings.Fields(in))
 		if err != nil {

@@ -432,7 +432,7 @@ func (c *converter) losses(tree *payload.Tree) {
 	}
 	c.tr.Losses = append(c.tr.Losses, c.missed()...)
 	if tree.Lost > 0 {
-		why := "the tables that --memory allows were full"
+		why := "the recorder's tables were full"
 		if tree.Stopped {
 			why = "the machine's memory was getting scarce"
 		}

@@ -56,6 +56,10 @@ type Options struct {
 	Program trace.Program
 }
 
+// ErrOnlyStandard is for a profile whose samples are all of the standard library, which
+// Options.Records leaves out unless it is told otherwise.
+var ErrOnlyStandard = errors.New("no sample met a function outside the standard library")
+
 // Convert returns p as a sampled trace. Equal profiles give equal traces.
 func Convert(p *profile.Profile, o Options) (*trace.Trace, error) {
 	if err := p.CheckValid(); err != nil {

@@ -270,7 +270,7 @@ func TestWhatCannotBeConvertedSaysWhy(t *testing.T) {
 		{"a difference", parse("samples/count", "-"+one), profiles.Options{}, "sample 1 is negative"},
 		{"too much", parse("samples/count", "9223372036854775807: main.f:1\n"+one), profiles.Options{}, "sample 2: the sum"},
 		{"no names", nameless, profiles.Options{}, "`go tool pprof -proto BINARY FILE"},
-		{"only the library", parse("samples/count", "1: fmt.Println:1 runtime.main:2"), profiles.Options{}, "--std keeps"},
+		{"only the library", parse("samples/count", "1: fmt.Println:1 runtime.main:2"), profiles.Options{}, "outside the standard library"},
 		{"nothing chosen", parse("samples/count", one), profiles.Options{Records: func(string) bool { return false }}, "of the chosen packages"},
 		{"a trace", own, profiles.Options{}, "needs no import"},
 	} {

@@ -150,7 +150,7 @@ func (c *conversion) samples(value int) error {
 		return fmt.Errorf("the profile has no samples of type %q (its types: %s): a CPU profile takes a hundred in a second of computing, none while the program waits",
 			typ, strings.Join(typeNames(c.p), ", "))
 	case c.outside == c.total && c.records == nil:
-		return errors.New("no sample met a function outside the standard library: --std keeps the functions of the library too")
+		return ErrOnlyStandard
 	case c.outside == c.total:
 		return errors.New("no sample met a function of the chosen packages")
 	}

@@ -48,6 +48,12 @@ import (
 // DirName is the store's directory within a module.
 const DirName = ".tracerag"
 
+// NoDirError says why a store has no directory.
+type NoDirError struct{ Err error }
+
+func (e *NoDirError) Error() string { return fmt.Sprintf("no directory for traces: %v", e.Err) }
+func (e *NoDirError) Unwrap() error { return e.Err }
+
 // Locate returns the absolute path of the store's directory: flagDir or else
 // envDir when one is set (--dir and TRACERAG_DIR), otherwise [DirName] in the
 // root of the module that cwd lies in, which is the nearest directory upwards
@@ -55,7 +61,7 @@ const DirName = ".tracerag"
 func Locate(flagDir, envDir, cwd string) (string, error) {
 	cwd, err := filepath.Abs(cwd)
 	if err != nil {
-		return "", fmt.Errorf("no directory for traces: %w: choose one with --dir or TRACERAG_DIR", err)
+		return "", &NoDirError{err}
 	}
 	for _, dir := range []string{flagDir, envDir} {
 		switch {

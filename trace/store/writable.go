@@ -32,7 +32,7 @@ type UnwritableError struct {
 }
 
 func (e *UnwritableError) Error() string {
-	return fmt.Sprintf("traces cannot be saved in %s: %v: choose another directory with --dir or TRACERAG_DIR", e.Dir, e.Err)
+	return fmt.Sprintf("traces cannot be saved in %s: %v", e.Dir, e.Err)
 }
 
 func (e *UnwritableError) Unwrap() error { return e.Err }

@@ -44,6 +44,25 @@ func newSelection(bin *executable.File, dir string, include, exclude []string) (
 	return s, s.check(include)
 }
 
+// NoMatchError says that a pattern of packages to be recorded matches none of the
+// program's.
+type NoMatchError struct {
+	Path    string // of the program
+	Pattern string
+	Main    string // path of its main package
+}
+
+func (e *NoMatchError) Error() string {
+	return fmt.Sprintf("no package of %s matches %s (its main package is %s)", e.Path, e.Pattern, e.Main)
+}
+
+// NothingLeftError says that the patterns leave no package of a program to be recorded.
+type NothingLeftError struct{ Path string }
+
+func (e *NothingLeftError) Error() string {
+	return fmt.Sprintf("no package of %s is left to record", e.Path)
+}
+
 // check says so when a pattern of the user's chose nothing that the program
 // has: the run would be made in vain.
 func (s *selection) check(include []string) error {
@@ -61,11 +80,11 @@ func (s *selection) check(include []string) error {
 	}
 	for j, ok := range hit {
 		if !ok {
-			return fmt.Errorf("no package of %s matches --include %s (its main package is %s)", s.bin.Path, include[j], s.mainPath())
+			return &NoMatchError{Path: s.bin.Path, Pattern: include[j], Main: s.mainPath()}
 		}
 	}
 	if !any {
-		return fmt.Errorf("nothing of %s is left to record: loosen --include and --exclude (std chooses the standard library)", s.bin.Path)
+		return &NothingLeftError{Path: s.bin.Path}
 	}
 	return nil
 }
