@@ -37,6 +37,9 @@ func (c choice) Set(s string) error {
 func (c choice) String() string { return *c.value }
 func (c choice) Type() string   { return "string" }
 
+// Words are those that the flag takes, for shells that complete it.
+func (c choice) Words() []string { return c.words }
+
 // listed writes words as a sentence does: "a, b and c".
 func listed(words []string, and string) string {
 	last := len(words) - 1

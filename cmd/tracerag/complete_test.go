@@ -3,11 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"tracerag/completion"
 
 	"github.com/spf13/pflag"
 )
@@ -21,16 +22,15 @@ func TestFlagsOfCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &completer{a: a, ctx: context.Background()}
-	for _, command := range commands {
-		flags := c.flagsOf(command)
+	for _, command := range a.completions(context.Background()).Commands {
+		flags := command.Flags()
 		if flags == nil || flags.Lookup("dir") == nil {
-			t.Errorf("%s: its flags are not known", command.name)
+			t.Errorf("%s: its flags are not known", command.Name)
 			continue
 		}
 		flags.VisitAll(func(f *pflag.Flag) {
 			if f.Usage == "" && !f.Hidden {
-				t.Errorf("%s --%s says nothing of itself", command.name, f.Name)
+				t.Errorf("%s --%s says nothing of itself", command.Name, f.Name)
 			}
 		})
 	}
@@ -39,33 +39,21 @@ func TestFlagsOfCommands(t *testing.T) {
 	}
 }
 
-// TestCompletionsArePlain: what a trace holds is another's text. In a shell it is
-// neither an escape sequence nor a command.
-func TestCompletionsArePlain(t *testing.T) {
-	c := &completer{a: &app{stdout: io.Discard}}
-	c.add("TestA", "go test \x1b[31m-run\tA\x07\nmore")
-	c.add("$(reboot)", "")
-	c.add("a b", "")
-	if len(c.found) != 1 || c.found[0] != (candidate{"TestA", "go test  [31m-run A "}) {
-		t.Errorf("offered: %q", c.found)
-	}
-}
-
 // TestCompletionScripts has each shell read its script, and bash and fish complete by
 // it without a terminal. At a terminal see TestCompletionAtTerminal.
 func TestCompletionScripts(t *testing.T) {
-	for _, shell := range shells {
+	for _, shell := range completion.Shells {
 		t.Run(shell, func(t *testing.T) {
 			path, err := exec.LookPath(shell)
 			if err != nil {
 				t.Skip(shell + " is not installed")
 			}
-			script, err := completionScripts.ReadFile("completion/tracerag." + shell)
+			script, err := completion.Script(shell)
 			if err != nil {
 				t.Fatal(err)
 			}
 			check := exec.Command(path, "-n")
-			check.Stdin = bytes.NewReader(script)
+			check.Stdin = strings.NewReader(script)
 			if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {
 				t.Fatalf("%v\n%s", err, out)
 			}

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"os"
@@ -7,21 +7,21 @@ import (
 	"syscall"
 )
 
-// doctorDebugger says whether programs can be traced, which every recorder needs.
+// debugger says whether programs can be traced, which every recorder needs.
 // What is set somewhere does not tell: a container's seccomp filter cannot be read.
-func doctorDebugger() finding {
+func debugger() Finding {
 	scope := ""
 	if text, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil {
 		scope = strings.TrimSpace(string(text))
 	}
 	if err := tryTrace(); err != nil {
-		return finding{"ptrace", "missing", "a program that is started here cannot be traced: " + err.Error(), traceRemedy(scope)}
+		return Finding{"ptrace", "missing", "a program that is started here cannot be traced: " + err.Error(), traceRemedy(scope)}
 	}
 	text := "a program that is started here can be traced"
 	if scope != "" {
 		text += " (Yama's ptrace_scope is " + scope + ")"
 	}
-	return finding{"ptrace", "ok", text, ""}
+	return Finding{"ptrace", "ok", text, ""}
 }
 
 // tryTrace starts this program under ptrace and ends it where it is stopped:

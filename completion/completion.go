@@ -1,7 +1,14 @@
-package main
+// Package completion completes command lines in shells. The scripts of [Script] call the
+// program itself with the words typed so far ([Complete]). It answers with a candidate a
+// line, then a tab and what it is, and in the last line what the shell is to add from
+// the file system: ":files", ":dirs" or ":none".
+//
+// Libraries that do this (cobra, complete) complete commands and flags. Here most of what
+// one wants completed are traces, their tests' names and the functions in them.
+package completion
 
 import (
-	"context"
+	"embed"
 	"fmt"
 	"io"
 	"slices"
@@ -17,15 +24,39 @@ import (
 	"tracerag/trace/symbol"
 )
 
-// Shells ask tracerag itself what a word may become: the scripts of completion.go
-// call the hidden command __complete with the words of the command line so far. It
-// answers with a candidate a line, then a tab and what it is, and in the last line
-// what the shell is to add from the file system: ":files", ":dirs" or ":none".
+//go:embed tracerag.bash tracerag.zsh tracerag.fish
+var scripts embed.FS
+
+// Shells are those that there are scripts for.
+var Shells = []string{"bash", "zsh", "fish"}
+
+// Script is what a shell reads to complete command lines.
+func Script(shell string) (string, error) {
+	script, err := scripts.ReadFile("tracerag." + shell)
+	return strings.TrimLeft(string(script), "\n"), err
+}
+
+// Command is a subcommand as its help has it.
+type Command struct {
+	Name, Args, Short string
+	Flags             func() *pflag.FlagSet
+}
+
+// Source is what command lines are completed from.
+type Source struct {
+	Commands []Command
+	Topics   [][2]string // names and what they are about, of help
+	// Open returns the traces of a directory, "" for the usual one.
+	Open func(dir string) (*session.Session, error)
+}
+
+// Choice is the value of a flag that is one of a few words.
+type Choice interface{ Words() []string }
 
 // completer is one command line that is being typed.
 type completer struct {
-	a     *app
-	ctx   context.Context
+	Source
+	dir   string // flag --dir
 	word  string // to be completed; may be empty
 	found []candidate
 	more  string // of the last line
@@ -33,35 +64,32 @@ type completer struct {
 
 type candidate struct{ word, about string }
 
-// runComplete answers a shell. The words are those behind the program's name, the
-// last one being typed; --line LINE has them as bash has them, with the program's
-// name and unsplit. Whatever goes wrong, a shell is told nothing.
-func (a *app) runComplete(ctx context.Context, args []string) int {
+// Complete answers a shell. The words are those behind the program's name, the last one
+// being typed; --line LINE has them as bash has them, with the program's name and
+// unsplit. Whatever goes wrong, a shell is told nothing.
+func Complete(w io.Writer, src Source, args []string) {
 	words := args
 	if len(args) == 2 && args[0] == "--line" {
 		var err error
 		if words, err = phrase.Split(args[1]); err != nil || len(words) == 0 {
-			return exitOK // within a quote
+			return // within a quote
 		}
 		if words = words[1:]; strings.HasSuffix(args[1], " ") || len(words) == 0 {
 			words = append(words, "")
 		}
 	}
 	if len(words) == 0 {
-		return exitOK
+		return
 	}
-	asked := *a
-	asked.stdout, asked.stderr, asked.quiet = io.Discard, io.Discard, true
-	c := &completer{a: &asked, ctx: ctx, word: words[len(words)-1], more: ":none"}
+	c := &completer{Source: src, word: words[len(words)-1], more: ":none"}
 	c.complete(words[:len(words)-1])
 	for _, x := range c.found {
 		if x.about != "" {
 			x.word += "\t" + x.about
 		}
-		fmt.Fprintln(a.stdout, x.word)
+		fmt.Fprintln(w, x.word)
 	}
-	fmt.Fprintln(a.stdout, c.more)
-	return exitOK
+	fmt.Fprintln(w, c.more)
 }
 
 // add offers a word, if it begins as what was typed and a shell takes it as it is.
@@ -90,13 +118,13 @@ func (c *completer) complete(before []string) {
 	if before[0] == "help" {
 		if len(before) == 1 {
 			c.commands()
-			for _, t := range topics() {
-				c.add(t.name, t.about)
+			for _, t := range c.Topics {
+				c.add(t[0], t[1])
 			}
 		}
 		return
 	}
-	command := find(before[0])
+	command := c.find(before[0])
 	if command == nil {
 		return
 	}
@@ -121,9 +149,18 @@ func (c *completer) complete(before []string) {
 	}
 }
 
+func (c *completer) find(name string) *Command {
+	for i := range c.Commands {
+		if c.Commands[i].Name == name {
+			return &c.Commands[i]
+		}
+	}
+	return nil
+}
+
 func (c *completer) commands() {
-	for _, x := range commands {
-		c.add(x.name, x.short)
+	for _, x := range c.Commands {
+		c.add(x.Name, x.Short)
 	}
 }
 
@@ -137,13 +174,13 @@ type typed struct {
 
 // read takes the words behind a command apart, as pflag would if they were whole. Of
 // the flags only --dir has an effect here.
-func (c *completer) read(command *command, words []string) typed {
-	line := typed{flags: c.flagsOf(command)}
-	runs := strings.Contains(command.args, "PROGRAM") && strings.Contains(command.args, "--")
+func (c *completer) read(command *Command, words []string) typed {
+	line := typed{flags: command.Flags()}
+	runs := strings.Contains(command.Args, "PROGRAM") && strings.Contains(command.Args, "--")
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if w == "--" {
-			line.program = runs || command.name == "compare"
+			line.program = runs || command.Name == "compare"
 			return line
 		}
 		if len(w) < 2 || w[0] != '-' {
@@ -157,26 +194,17 @@ func (c *completer) read(command *command, words []string) typed {
 		f := flagOf(line.flags, w)
 		if f == nil || strings.Contains(w, "=") || f.NoOptDefVal != "" {
 			if v, ok := strings.CutPrefix(w, "--dir="); ok {
-				c.a.dir = v
+				c.dir = v
 			}
 			continue
 		}
 		if i++; i == len(words) {
 			line.pending = f
 		} else if f.Name == "dir" {
-			c.a.dir = words[i]
+			c.dir = words[i]
 		}
 	}
 	return line
-}
-
-// flagsOf returns the flags of a command, which stops where it would parse them.
-func (c *completer) flagsOf(command *command) *pflag.FlagSet {
-	var flags *pflag.FlagSet
-	asked := *c.a
-	asked.onFlags = func(f *pflag.FlagSet) { flags = f }
-	command.run(&asked, c.ctx, command, nil)
-	return flags
 }
 
 // flagOf returns the flag that a word is, or the last of its letters; nil for none.
@@ -204,8 +232,8 @@ func (c *completer) joined(line typed) {
 
 // value completes the value of a flag, by what its help calls it.
 func (c *completer) value(f *pflag.Flag, operands []string) {
-	if words, ok := f.Value.(choice); ok {
-		c.words(words.words...)
+	if words, ok := f.Value.(Choice); ok {
+		c.words(words.Words()...)
 		return
 	}
 	what, _ := pflag.UnquoteUsage(f)
@@ -245,10 +273,10 @@ func (c *completer) words(words ...string) {
 }
 
 // operand completes a word that is no flag, by what the command's usage calls it.
-func (c *completer) operand(command *command, before []string) {
-	usage := command.args
+func (c *completer) operand(command *Command, before []string) {
+	usage := command.Args
 	switch {
-	case command.name == "eval" && len(before) == 0:
+	case command.Name == "eval" && len(before) == 0:
 		c.words("experiment")
 	case strings.Contains(usage, "TRACE"), strings.HasSuffix(usage, " A B"):
 		c.traces()
@@ -273,15 +301,14 @@ const described = 40
 // traces offers the saved traces, the newest first: by id, by name, and the newest
 // two by @last and @prev.
 func (c *completer) traces() {
-	s, err := c.a.store()
+	look, err := c.Open(c.dir)
 	if err != nil {
 		return
 	}
-	list, err := s.List()
+	list, err := look.Store.List()
 	if err != nil {
 		return
 	}
-	look := c.a.session(s)
 	named := map[string]bool{}
 	for i, e := range slices.Backward(list) {
 		age := len(list) - 1 - i
@@ -308,17 +335,17 @@ func (c *completer) traces() {
 // functions offers what --focus takes: the short names of the functions of the trace
 // that is named, or else the last one.
 func (c *completer) functions(operands []string) {
-	s, err := c.a.store()
+	look, err := c.Open(c.dir)
 	if err != nil {
 		return
 	}
 	name := "@last"
 	if len(operands) > 0 {
-		if _, err := s.Find(operands[0]); err == nil { // and no question
+		if _, err := look.Store.Find(operands[0]); err == nil { // and no question
 			name = operands[0]
 		}
 	}
-	tr, _, err := s.Load(name)
+	tr, _, err := look.Store.Load(name)
 	if err != nil {
 		return
 	}
