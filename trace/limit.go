@@ -23,7 +23,7 @@ type Limit struct {
 }
 
 const (
-	DefaultMemory = 4 << 30   // where the machine's memory is unknown
+	defaultMemory = 4 << 30   // where the machine's memory is unknown
 	FreeMemory    = 256 << 20 // that any file may take
 	MemoryFactor  = 512       // and what more for each byte of it; traces of real programs take a third of that
 )
@@ -79,7 +79,7 @@ type budget struct {
 func (l Limit) budget(size int64) *budget {
 	most := l.Memory
 	if most <= 0 {
-		most = DefaultMemory
+		most = defaultMemory
 	}
 	allowed := most
 	if !l.Trusted && size < (most-FreeMemory)/MemoryFactor {

@@ -11,9 +11,6 @@ import (
 type Sibling struct {
 	Entry Entry
 	Trace *trace.Trace // its Exit is known, and says whether the run passed or failed
-	// SameBuild: the same binary ran. Otherwise the program was built anew in between,
-	// perhaps from changed sources.
-	SameBuild bool
 }
 
 // Siblings yields the other saved runs of the program that t, whose entry is e, is a
@@ -62,7 +59,7 @@ func (s *Store) Siblings(e Entry, t *trace.Trace) iter.Seq2[Sibling, error] {
 				}
 			case run.Sampled || !run.Exit.Known():
 			case sameBuild(&run.Program, &t.Program):
-				if fresh(run) && !yield(Sibling{entry, run, true}, nil) {
+				if fresh(run) && !yield(Sibling{entry, run}, nil) {
 					return
 				}
 			case sameMain(&run.Program, &t.Program) && run.Test.Package == t.Test.Package:

@@ -58,7 +58,7 @@ func TestSiblings(t *testing.T) {
 			if x.Trace.Exit.Failed() {
 				word += "!"
 			}
-			if !x.SameBuild {
+			if x.Trace.Program.BuildID != tr.Program.BuildID {
 				word += "@" + x.Trace.Program.BuildID
 			}
 			if x.Entry.ID == entry.ID || !strings.Contains(x.Entry.Path, x.Entry.ID) {

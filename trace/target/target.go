@@ -1,6 +1,3 @@
-// Package target is the program that is to be recorded, as every recorder
-// needs it: the executable found and read, the packages chosen, the terminal
-// and the signals handed over, and the facts of the program for its trace.
 package target
 
 import (
@@ -22,7 +19,7 @@ type Target struct {
 	Args    []string // argv as the user typed it
 	Dir     string   // working directory
 	Binary  *executable.File
-	ModTime time.Time // of the executable
+	modTime time.Time // of the executable
 
 	Include, Exclude []string // package patterns as given
 	sel              *selection
@@ -73,7 +70,7 @@ func find(path, dir string, include, exclude []string) (*Target, error) {
 	if err := isProgram(bin); err != nil {
 		return nil, fmt.Errorf("%s %w", path, err)
 	}
-	t := &Target{Path: path, program: path, Dir: dir, Binary: bin, ModTime: info.ModTime(), Include: include, Exclude: exclude}
+	t := &Target{Path: path, program: path, Dir: dir, Binary: bin, modTime: info.ModTime(), Include: include, Exclude: exclude}
 	if t.sel, err = newSelection(bin, dir, include, exclude); err != nil {
 		return nil, err
 	}
@@ -136,7 +133,7 @@ func (t *Target) Files() (files [3]*os.File, release func(), err error) {
 	return files, release, nil
 }
 
-// isProgram tells what is linked to be loaded by a program from what is one.
+// isProgram returns why a file is not a program: it is linked to be loaded by one.
 func isProgram(f *executable.File) error {
 	for _, s := range f.Settings {
 		if s.Key != "-buildmode" {
@@ -144,7 +141,7 @@ func isProgram(f *executable.File) error {
 		}
 		switch s.Value {
 		case "plugin", "c-shared", "shared", "c-archive":
-			return fmt.Errorf("is no program but a library (-buildmode=%s): record the program that loads it", s.Value)
+			return fmt.Errorf("is a library (-buildmode=%s), not a program: record the program that loads it", s.Value)
 		}
 	}
 	return nil
@@ -188,7 +185,7 @@ func (t *Target) NewTrace(recorder string) *trace.Trace {
 	tr := &trace.Trace{
 		Recorder: recorder, Command: t.Args, Dir: t.Dir, Include: t.Include, Exclude: t.Exclude,
 		Program: trace.Program{
-			Path: t.program, BuildID: f.BuildID, ModTime: t.ModTime.UTC(), GoVersion: f.GoVersion, GOOS: f.GOOS, GOARCH: f.GOARCH,
+			Path: t.program, BuildID: f.BuildID, ModTime: t.modTime.UTC(), GoVersion: f.GoVersion, GOOS: f.GOOS, GOARCH: f.GOARCH,
 			MainPath: f.MainPath, Main: module(f.MainModule),
 		},
 	}

@@ -18,10 +18,10 @@ import (
 
 // Limits of a value's text. What does not fit is "...".
 const (
-	MaxText   = 200 // characters, about; of the whole
-	MaxString = 48  // characters of a string, as they are written
-	MaxFields = 16  // of a struct, elements of a slice or array, entries of a map
-	MaxDepth  = 3   // structs, slices and maps within each other
+	maxText   = 200 // characters, about; of the whole
+	maxString = 48  // characters of a string, as they are written
+	maxFields = 16  // of a struct, elements of a slice or array, entries of a map
+	maxDepth  = 3   // structs, slices and maps within each other
 )
 
 // maxRead is how much of a string is read, in bytes: more than what is shown, so that a
@@ -50,13 +50,13 @@ func (m *moment) text(typ godwarf.Type, data []byte) (text string, cut bool, unr
 	if err != nil || v.Unreadable != nil {
 		return "", false, "not readable"
 	}
-	for depth := MaxDepth; ; depth-- {
+	for depth := maxDepth; ; depth-- {
 		w := writer{mem: overlay{m.mem, data}, mask: m.r.Mask, depth: depth}
 		if depth == 1 {
-			w.room = MaxText // what does not even fit so is cut where the room ends
+			w.room = maxText // what does not even fit so is cut where the room ends
 		}
 		w.value(v, 0)
-		if w.b.Len() <= MaxText || depth == 1 {
+		if w.b.Len() <= maxText || depth == 1 {
 			return w.b.String(), w.cut, ""
 		}
 	}
@@ -76,8 +76,8 @@ func (m *moment) load(typ godwarf.Type, data []byte) (*proc.Variable, error) {
 	}
 	m.scope.Mem = overlay{m.mem, data}
 	v, err := m.scope.EvalExpression(fmt.Sprintf("*(*%q)(%#x)", fullName(typ), uint64(overlayBase)), proc.LoadConfig{
-		FollowPointers: true, MaxVariableRecurse: MaxDepth,
-		MaxStringLen: maxRead, MaxArrayValues: MaxFields + 1, MaxStructFields: MaxFields + 1,
+		FollowPointers: true, MaxVariableRecurse: maxDepth,
+		MaxStringLen: maxRead, MaxArrayValues: maxFields + 1, MaxStructFields: maxFields + 1,
 	})
 	if err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func quoted(s string) (text string, more bool) {
 		_, size := utf8.DecodeRuneInString(s[end:])
 		q := strconv.Quote(s[end : end+size])
 		q = q[1 : len(q)-1]
-		if written += utf8.RuneCountInString(q); written > MaxString {
+		if written += utf8.RuneCountInString(q); written > maxString {
 			break
 		}
 		b.WriteString(q)
@@ -367,7 +367,7 @@ func (w *writer) mapping(v *proc.Variable, level int) {
 	case v.Base == 0:
 		w.b.WriteString("nil")
 		return
-	case v.Len > MaxFields:
+	case v.Len > maxFields:
 		fmt.Fprintf(&w.b, "{...%d entries}", v.Len)
 		w.cut = true
 		return
@@ -410,7 +410,7 @@ func (w *writer) list(open, end byte, known int, length int64, level int, elemen
 		if i > 0 {
 			w.b.WriteString(", ")
 		}
-		if level >= w.depth || i >= known || i == MaxFields || w.room > 0 && w.b.Len() > w.room {
+		if level >= w.depth || i >= known || i == maxFields || w.room > 0 && w.b.Len() > w.room {
 			w.dots()
 			break
 		}

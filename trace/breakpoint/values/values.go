@@ -18,7 +18,7 @@
 //
 // As in [trace.Value]: one line, equal values in equal words, no addresses, and
 // not all of it. Each value is written to the depth at which it fits into
-// [MaxText].
+// 200 characters.
 package values
 
 import (
@@ -36,8 +36,8 @@ import (
 	"tracerag/trace"
 )
 
-// ErrNoDWARF says that a program does not tell the types of its functions.
-var ErrNoDWARF = errors.New("it has no DWARF debugging information, which tells the names and types of arguments: build it without -ldflags=-s and -w")
+// errNoDWARF says that a program does not tell the types of its functions.
+var errNoDWARF = errors.New("it has no DWARF debugging information, which tells the names and types of arguments: build it without -ldflags=-s and -w")
 
 // Reader reads the values of one program. It is made while the program is stopped,
 // and used while it is.
@@ -58,7 +58,7 @@ type Reader struct {
 func NewReader(tgt *proc.Target) (*Reader, error) {
 	bi := tgt.BinInfo()
 	if len(bi.Images) == 0 || bi.Images[0].Stripped() || bi.Images[0].DwarfReader() == nil {
-		return nil, ErrNoDWARF
+		return nil, errNoDWARF
 	}
 	conv, ok := conventions[bi.Arch.Name]
 	if !ok {

@@ -60,8 +60,8 @@ const (
 // Assemble fills the recorder's holes: for a target whose runtime has this
 // layout.
 func Assemble(r Runtime, l Layout) (Code, error) {
-	if l.Slots > maxSlots || l.MaxCells > l.Slots || l.firstCell() > l.MaxCells || l.far()*slotSize > math.MaxUint32+1 {
-		return Code{}, fmt.Errorf("the recorder's tables cannot have %d slots", l.Slots)
+	if l.slots > maxSlots || l.maxCells > l.slots || l.firstCell() > l.maxCells || l.far()*slotSize > math.MaxUint32+1 {
+		return Code{}, fmt.Errorf("the recorder's tables cannot have %d slots", l.slots)
 	}
 	holes := []hole{
 		{holes32 + 1, 4, uint64(r.State)},
@@ -71,16 +71,16 @@ func Assemble(r Runtime, l Layout) (Code, error) {
 		{holes32 + 5, 4, uint64(r.P)},
 		{holes32 + 6, 4, uint64(r.ID)},
 		{holes32 + 7, 4, (l.far() - 1) * slotSize},
-		{holes32 + 9, 4, l.Rows},
+		{holes32 + 9, 4, l.rows},
 		{holes32 + 10, 4, l.rowBytes()},
-		{holes32 + 11, 4, l.MaxCells},
+		{holes32 + 11, 4, l.maxCells},
 		{holes32 + 12, 4, l.firstCell()},
 		{holes64 + 1, 8, l.Base},
 		{holes64 + 2, 8, l.Base + l.tableOff()},
 		{holes64 + 3, 8, l.Base + l.nodesOff()},
 		{holes64 + 4, 8, l.Base + l.nodesOff()},
 		{holes64 + 5, 8, l.Base + l.countsOff()},
-		{holes64 + 6, 8, l.Base + l.countsOff() + l.Rows*l.rowBytes()},
+		{holes64 + 6, 8, l.Base + l.countsOff() + l.rows*l.rowBytes()},
 		{holes64 + 7, 8, l.Base + overflowOff},
 		{holes64 + 11, 8, l.Base + l.farOff()},
 		{holes64 + 12, 8, l.Base + l.ordersOff()},

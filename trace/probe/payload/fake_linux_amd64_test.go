@@ -67,7 +67,7 @@ type target struct {
 }
 
 // small is a layout that is quickly made.
-var small = Layout{Inner: inner(16), Slots: 1 << 16, MaxCells: 1 << 16 / 8 * 7, Rows: 4, Arena: 1 << 20}
+var small = Layout{inner: inner(16), slots: 1 << 16, maxCells: 1 << 16 / 8 * 7, rows: 4, arena: 1 << 20}
 
 // inner is of so many hooks, each of which has blocks and direct calls inside.
 func inner(hooks int) []uint32 {

@@ -13,8 +13,8 @@ import (
 
 // tiny has room for so many cells of nodes.
 func tiny(cells uint64) Layout {
-	l := Layout{Inner: inner(16), Slots: 1 << 10, Rows: 4, Arena: 1 << 20}
-	l.MaxCells = l.firstCell() + cells
+	l := Layout{inner: inner(16), slots: 1 << 10, rows: 4, arena: 1 << 20}
+	l.maxCells = l.firstCell() + cells
 	return l
 }
 
@@ -111,8 +111,8 @@ func TestStop(t *testing.T) {
 		s.cells = stopped
 		s.run(randomScript(r, 4000))
 		tree := s.tg.tree(t)
-		if !tree.Stopped || tree.Arena > 16<<10 {
-			t.Errorf("stopped %t, %d bytes of stacks", tree.Stopped, tree.Arena)
+		if !tree.Stopped || tree.arena > 16<<10 {
+			t.Errorf("stopped %t, %d bytes of stacks", tree.Stopped, tree.arena)
 		}
 		if tree.Dropped > 0 {
 			continue // deep stacks: what they called is elsewhere

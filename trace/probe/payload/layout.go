@@ -45,11 +45,11 @@ const overflowNode = 1
 // counter without a search.
 type Layout struct {
 	Base     uint64
-	Inner    []uint32 // by hook, of which the first is number 1: hooks inside the function that it enters
-	Slots    uint64   // what the tables' sizes follow from; a power of two, more than MaxCells
-	MaxCells uint64   // cells have smaller numbers than this
-	Rows     uint64   // of counters that belong to a P; a P with a higher id shares the last row
-	Arena    uint64   // bytes
+	inner    []uint32 // by hook, of which the first is number 1: hooks inside the function that it enters
+	slots    uint64   // what the tables' sizes follow from; a power of two, more than maxCells
+	maxCells uint64   // cells have smaller numbers than this
+	rows     uint64   // of counters that belong to a P; a P with a higher id shares the last row
+	arena    uint64   // bytes
 }
 
 // Bounds of the tables' sizes.
@@ -66,15 +66,15 @@ const (
 // what is not used takes no memory. Programs of 1,000 to 60,000 hooks had 2 to 15 cells
 // a node.
 func NewLayout(inner []uint32, ps int, memory uint64) Layout {
-	l := Layout{Inner: inner, Slots: maxSlots, Rows: minRows, Arena: 4 << 30}
-	for l.Rows < min(uint64(ps), maxRows) {
-		l.Rows *= 2
+	l := Layout{inner: inner, slots: maxSlots, rows: minRows, arena: 4 << 30}
+	for l.rows < min(uint64(ps), maxRows) {
+		l.rows *= 2
 	}
 	l.fit()
 	if memory > 0 {
-		l.MaxCells = min(l.firstCell()+memory/cellBytes, l.MaxCells)
-		for l.Slots > minSlots && most(l.Slots/2) >= l.MaxCells {
-			l.Slots /= 2
+		l.maxCells = min(l.firstCell()+memory/cellBytes, l.maxCells)
+		for l.slots > minSlots && most(l.slots/2) >= l.maxCells {
+			l.slots /= 2
 		}
 	}
 	return l
@@ -89,19 +89,19 @@ func most(slots uint64) uint64 { return slots / 8 * 7 }
 // Tests force with it what programs with millions of contexts do.
 func (l *Layout) Limit(cells, slots, arena uint64) {
 	if slots > 0 {
-		for l.Slots = min(l.Slots, slots); most(l.Slots) <= l.firstCell(); {
-			l.Slots *= 2
+		for l.slots = min(l.slots, slots); most(l.slots) <= l.firstCell(); {
+			l.slots *= 2
 		}
 		l.fit()
 	}
 	if arena > 0 {
-		l.Arena = min(l.Arena, arena)
+		l.arena = min(l.arena, arena)
 	}
-	l.MaxCells = min(l.MaxCells, l.firstCell()+cells)
+	l.maxCells = min(l.maxCells, l.firstCell()+cells)
 }
 
 // fit sets what follows from Slots.
-func (l *Layout) fit() { l.MaxCells = most(l.Slots) }
+func (l *Layout) fit() { l.maxCells = most(l.slots) }
 
 // cellBytes is what a cell takes, with one P, of memory that is given.
 const cellBytes = cellSlots*slotSize + slotSize/farShare + nodeSize + orderSize + 8
@@ -117,30 +117,30 @@ const (
 
 func pages(n uint64) uint64 { return (n + 4095) &^ 4095 }
 
-func (l Layout) near() uint64      { return l.Slots*cellSlots + nearSpare }
-func (l Layout) far() uint64       { return max(l.Slots/farShare, minSlots) }
-func (l Layout) rowBytes() uint64  { return l.Slots * 8 }
+func (l Layout) near() uint64      { return l.slots*cellSlots + nearSpare }
+func (l Layout) far() uint64       { return max(l.slots/farShare, minSlots) }
+func (l Layout) rowBytes() uint64  { return l.slots * 8 }
 func (l Layout) innerOff() uint64  { return headerSize }
-func (l Layout) tableOff() uint64  { return l.innerOff() + pages(uint64(len(l.Inner)+1)*innerSize) }
+func (l Layout) tableOff() uint64  { return l.innerOff() + pages(uint64(len(l.inner)+1)*innerSize) }
 func (l Layout) farOff() uint64    { return l.tableOff() + l.near()*slotSize }
 func (l Layout) nodesOff() uint64  { return l.farOff() + l.far()*slotSize }
-func (l Layout) ordersOff() uint64 { return l.nodesOff() + l.Slots*nodeSize }
-func (l Layout) countsOff() uint64 { return l.ordersOff() + pages(l.Slots*orderSize) }
-func (l Layout) arenaOff() uint64  { return l.countsOff() + (l.Rows+1)*l.rowBytes() }
+func (l Layout) ordersOff() uint64 { return l.nodesOff() + l.slots*nodeSize }
+func (l Layout) countsOff() uint64 { return l.ordersOff() + pages(l.slots*orderSize) }
+func (l Layout) arenaOff() uint64  { return l.countsOff() + (l.rows+1)*l.rowBytes() }
 
 // Stacks is where the goroutines' states and shadow stacks begin, which only the target
 // reads and writes. A target that forks has them twice, so its memory there is best private.
 func (l Layout) Stacks() uint64 { return l.arenaOff() }
 
 // Size is that of the whole shared memory, in bytes, a multiple of the page size.
-func (l Layout) Size() uint64 { return l.arenaOff() + l.Arena }
+func (l Layout) Size() uint64 { return l.arenaOff() + l.arena }
 
 // firstCell is the first one that is not the overflow's: what is called in functions
 // that had no room is counted there, too.
 func (l Layout) firstCell() uint64 {
 	most := uint32(0)
-	if len(l.Inner) > 0 {
-		most = slices.Max(l.Inner)
+	if len(l.inner) > 0 {
+		most = slices.Max(l.inner)
 	}
 	return overflowNode + 1 + uint64(most)
 }
@@ -150,7 +150,7 @@ func (l Layout) firstCell() uint64 {
 func (l Layout) Header() []byte {
 	h := make([]byte, headerSize, l.tableOff())
 	le.PutUint64(h[nextOff:], l.Base+l.arenaOff())
-	le.PutUint64(h[endOff:], l.Base+l.arenaOff()+l.Arena)
+	le.PutUint64(h[endOff:], l.Base+l.arenaOff()+l.arena)
 	le.PutUint64(h[cellOff:], l.firstCell())
 	le.PutUint64(h[orderOff:], overflowNode+1)
 	slot := h[overflowOff:]
@@ -158,7 +158,7 @@ func (l Layout) Header() []byte {
 	le.PutUint32(slot[12:], overflowNode)
 	le.PutUint32(slot[16:], overflowNode<<nameBits)
 	h = le.AppendUint32(h, 0) // there is no hook 0
-	for _, n := range l.Inner {
+	for _, n := range l.inner {
 		h = le.AppendUint32(h, n)
 	}
 	return h
@@ -190,8 +190,8 @@ type Tree struct {
 	Stopped bool   // by Stop
 	Damaged uint64 // nodes that cannot be as the recorder wrote them, and are left out, or their counts
 	Full    uint64 // such contexts, less those that were called in one of them
-	States  uint64 // goroutine states in use
-	Arena   uint64 // bytes of the arena in use
+	states  uint64 // goroutine states in use
+	arena   uint64 // bytes of the arena in use
 	Walked  uint64 // frames that were passed, from calls to their callers, in walks of many
 }
 
@@ -205,7 +205,7 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 	}
 	// What was called first after this is left out, so that of what is there the
 	// callers are, too.
-	first, cells, n := l.firstCell(), min(le.Uint64(h[cellOff:]), l.MaxCells), le.Uint64(h[orderOff:])
+	first, cells, n := l.firstCell(), min(le.Uint64(h[cellOff:]), l.maxCells), le.Uint64(h[orderOff:])
 	stop := le.Uint64(h[stopOff:])
 	if stop > 0 {
 		cells = min(cells, stop)
@@ -214,9 +214,9 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 		return nil, fmt.Errorf("the recorder's memory was overwritten by the program")
 	}
 	t := &Tree{
-		Nodes: make([]Node, n), Dropped: le.Uint64(h[droppedOff:]), Full: le.Uint64(h[fullOff:]), States: le.Uint64(h[statesOff:]),
+		Nodes: make([]Node, n), Dropped: le.Uint64(h[droppedOff:]), Full: le.Uint64(h[fullOff:]), states: le.Uint64(h[statesOff:]),
 		Walked: le.Uint64(h[walkedOff:]), Stopped: stop > 0,
-		Arena: le.Uint64(h[nextOff:]) - l.Base - l.arenaOff(),
+		arena: le.Uint64(h[nextOff:]) - l.Base - l.arenaOff(),
 	}
 	r := reader{mem: mem, tree: t, cells: cells, text: uint32(text), first: first}
 	if err := r.read(l); err != nil {
@@ -240,13 +240,13 @@ func (l Layout) Read(mem io.ReaderAt, text uint64) (*Tree, error) {
 // reports whether it could.
 func (l *Layout) Shrink() bool {
 	switch {
-	case l.Arena > 64<<20:
-		l.Arena /= 4
-	case l.Rows > minRows:
-		l.Rows /= 2
-	case l.Slots > manySlots && l.halve():
-	case l.Arena > 16<<20:
-		l.Arena /= 4
+	case l.arena > 64<<20:
+		l.arena /= 4
+	case l.rows > minRows:
+		l.rows /= 2
+	case l.slots > manySlots && l.halve():
+	case l.arena > 16<<20:
+		l.arena /= 4
 	default:
 		return l.halve()
 	}
@@ -259,11 +259,11 @@ const manySlots = 1 << 19
 
 // halve halves the tables, if what every target needs still has room.
 func (l *Layout) halve() bool {
-	if l.Slots <= minSlots || most(l.Slots/2) <= l.firstCell() {
+	if l.slots <= minSlots || most(l.slots/2) <= l.firstCell() {
 		return false
 	}
-	l.Slots /= 2
-	l.MaxCells = min(l.MaxCells, most(l.Slots))
+	l.slots /= 2
+	l.maxCells = min(l.maxCells, most(l.slots))
 	return true
 }
 
@@ -310,7 +310,7 @@ type States struct {
 func (l Layout) States(r Runtime) States {
 	const g, header = 64, 96 // in a goroutine's state
 	from := l.Base + l.arenaOff()
-	return States{From: from, To: from + l.Arena - header, Word: uint64(r.State), Back: g}
+	return States{From: from, To: from + l.arena - header, Word: uint64(r.State), Back: g}
 }
 
 // Leads reports whether the word at an address, a word that the process may write,

@@ -135,7 +135,7 @@ func TestDeep(t *testing.T) {
 		depth = 50_000
 	}
 	l := small
-	l.Arena = 64 << 20
+	l.arena = 64 << 20
 	tg, th := newTarget(t, l), newThread(t)
 	th.on(processor(t, 0))
 	g := newGoroutine(t, depth*16+4096)
@@ -161,8 +161,8 @@ func TestDeep(t *testing.T) {
 	if got := tree.Nodes[2:]; fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) || tree.Dropped != 0 {
 		t.Errorf("the tree is\n%+v\nwant\n%+v\ndropped %d", got, want, tree.Dropped)
 	}
-	if tree.Arena < uint64(depth)*16 || tree.Arena > max(uint64(depth)*16*4, 1<<16) {
-		t.Errorf("%d bytes of the arena hold %d entries of 16", tree.Arena, depth)
+	if tree.arena < uint64(depth)*16 || tree.arena > max(uint64(depth)*16*4, 1<<16) {
+		t.Errorf("%d bytes of the arena hold %d entries of 16", tree.arena, depth)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestNoRoomForStacks(t *testing.T) {
 
 func noRoomForStacks(t *testing.T, enter func(tg *target, t testing.TB, th *thread, g *goroutine, hook uint32)) []Node {
 	l := small
-	l.Arena = 16 << 10
+	l.arena = 16 << 10
 	tg, th := newTarget(t, l), newThread(t)
 	th.on(processor(t, 0))
 	const depth = 300_000 // of which each must not look at all others
@@ -216,8 +216,8 @@ func noRoomForStacks(t *testing.T, enter func(tg *target, t testing.TB, th *thre
 	if tree.Dropped == 0 || tree.Dropped >= depth {
 		t.Errorf("dropped %d", tree.Dropped)
 	}
-	if tree.Arena > l.Arena {
-		t.Errorf("%d bytes of the arena are used, it has %d", tree.Arena, l.Arena)
+	if tree.arena > l.arena {
+		t.Errorf("%d bytes of the arena are used, it has %d", tree.arena, l.arena)
 	}
 	// Goroutines, until there is no room for one: that one is not counted.
 	seen := uint64(0)
@@ -227,7 +227,7 @@ func noRoomForStacks(t *testing.T, enter func(tg *target, t testing.TB, th *thre
 		other.down(textAt + 48)
 		enter(tg, t, th, other, 2)
 		now := tg.tree(t)
-		if now.States == tree.States {
+		if now.states == tree.states {
 			if now.Dropped != tree.Dropped+1 {
 				t.Errorf("without room for a goroutine %d calls are dropped", now.Dropped-tree.Dropped)
 			}
@@ -253,9 +253,9 @@ func TestNoRoomForNodes(t *testing.T) {
 		name string
 		l    Layout
 	}{
-		{"numbers", Layout{Inner: hooks, Slots: 1 << 10, MaxCells: 100, Rows: 4, Arena: 1 << 20}},
-		{"table", Layout{Inner: hooks, Slots: 1 << 10, MaxCells: 1 << 10, Rows: 4, Arena: 1 << 20}},
-		{"usual", Layout{Inner: hooks, Slots: 1 << 10, MaxCells: 1 << 10 / 8 * 7, Rows: 4, Arena: 1 << 20}},
+		{"numbers", Layout{inner: hooks, slots: 1 << 10, maxCells: 100, rows: 4, arena: 1 << 20}},
+		{"table", Layout{inner: hooks, slots: 1 << 10, maxCells: 1 << 10, rows: 4, arena: 1 << 20}},
+		{"usual", Layout{inner: hooks, slots: 1 << 10, maxCells: 1 << 10 / 8 * 7, rows: 4, arena: 1 << 20}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tg, th := newTarget(t, tt.l), newThread(t)
@@ -289,8 +289,8 @@ func TestNoRoomForNodes(t *testing.T) {
 			if tree.Lost == 0 || tree.Full == 0 || tree.Dropped != 0 {
 				t.Errorf("lost %d, full %d, dropped %d", tree.Lost, tree.Full, tree.Dropped)
 			}
-			if nodes > tt.l.MaxCells || nodes < tt.l.MaxCells*9/10 {
-				t.Errorf("%d nodes, there is room for %d", nodes, tt.l.MaxCells)
+			if nodes > tt.l.maxCells || nodes < tt.l.maxCells*9/10 {
+				t.Errorf("%d nodes, there is room for %d", nodes, tt.l.maxCells)
 			}
 			// What has a node is complete.
 			for _, n := range tree.Nodes[3:] {
@@ -438,7 +438,7 @@ func TestManyDirectCalls(t *testing.T) {
 // TestReadWhileItGrows reads the tree again and again while it is written: what is
 // read is always whole, and never less than before.
 func TestReadWhileItGrows(t *testing.T) {
-	l := Layout{Inner: inner(4), Slots: 1 << 16, MaxCells: 1 << 16 / 8 * 7, Rows: 1, Arena: 1 << 20}
+	l := Layout{inner: inner(4), slots: 1 << 16, maxCells: 1 << 16 / 8 * 7, rows: 1, arena: 1 << 20}
 	tg, th, g := newTarget(t, l), newThread(t), newGoroutine(t, 4096)
 	th.on(processor(t, 0))
 	g.start(1, textAt+16)
@@ -486,7 +486,7 @@ func TestOverwritten(t *testing.T) {
 	s.run(rising(50, func(i int) byte { return byte(i % 5) }))
 	l := s.tg.layout
 	cell := l.firstCell() + 1 // the root has one cell
-	for _, in := range l.Inner[:3] {
+	for _, in := range l.inner[:3] {
 		cell += 1 + uint64(in)
 	}
 	node := l.nodesOff() + cell*nodeSize

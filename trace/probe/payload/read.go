@@ -26,7 +26,7 @@ func (r *reader) read(l Layout) error {
 	if err := r.parts(l.nodesOff(), nodeSize, "nodes", r.nodes); err != nil {
 		return err
 	}
-	for row := range l.Rows + 1 {
+	for row := range l.rows + 1 {
 		if err := r.parts(l.countsOff()+row*l.rowBytes(), 8, "counters", r.counts); err != nil {
 			return err
 		}

@@ -83,7 +83,7 @@ func simulate(t testing.TB, tg *target) *simulation {
 	l := tg.layout
 	s := &simulation{
 		t: t, tg: tg, th: newThread(t), index: map[Node]uint32{},
-		ps:    [][]byte{processor(t, 0), processor(t, 1), processor(t, uint32(l.Rows)-1), processor(t, uint32(l.Rows)), processor(t, 1<<20), nil},
+		ps:    [][]byte{processor(t, 0), processor(t, 1), processor(t, uint32(l.rows)-1), processor(t, uint32(l.rows)), processor(t, 1<<20), nil},
 		nodes: make([]Node, overflowNode+1), cells: l.firstCell(),
 	}
 	for range 3 {
@@ -345,11 +345,11 @@ func (s *simulation) make(n Node) (id uint32) {
 				n.Target = a
 			}
 		}
-		if in := s.tg.layout.Inner; n.Target == id && int(n.Hook) <= len(in) {
+		if in := s.tg.layout.inner; n.Target == id && int(n.Hook) <= len(in) {
 			cells += uint64(in[n.Hook-1])
 		}
 	}
-	if s.cells += cells; cells > 0 && s.cells > s.tg.layout.MaxCells {
+	if s.cells += cells; cells > 0 && s.cells > s.tg.layout.maxCells {
 		s.nodes[overflowNode].Target = overflowNode
 		return overflowNode
 	}

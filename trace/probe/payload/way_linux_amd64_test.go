@@ -16,7 +16,7 @@ func TestWaypoints(t *testing.T) {
 	)
 	record := func(levels int, waypoints bool) *Tree {
 		l := small
-		l.Arena = 4 << 20 // shadow stacks grow
+		l.arena = 4 << 20 // shadow stacks grow
 		tg, th := newTarget(t, l), newThread(t)
 		th.on(processor(t, 0))
 		g := newGoroutine(t, levels*ofALevel*16+4096)

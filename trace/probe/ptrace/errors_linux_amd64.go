@@ -17,18 +17,18 @@ var (
 	// ErrPrivileged: a program with privileges of its own (setuid, setgid, file
 	// capabilities) would be started without them under a tracer.
 	ErrPrivileged = errors.New("it would lose its privileges under a tracer")
-	// ErrFormat: not a program in 64-bit x86 code.
-	ErrFormat = errors.New("not a 64-bit x86 program")
+	// errFormat: not a program in 64-bit x86 code.
+	errFormat = errors.New("not a 64-bit x86 program")
 	// ErrMemory: shared memory of this size is refused; a smaller one may do.
 	ErrMemory = errors.New("shared memory is refused")
-	// ErrCode: memory for code is refused.
-	ErrCode = errors.New("memory for code is refused")
-	// ErrTaken: the addresses are in use.
-	ErrTaken = errors.New("the addresses are in use")
+	// errCode: memory for code is refused.
+	errCode = errors.New("memory for code is refused")
+	// errTaken: the addresses are in use.
+	errTaken = errors.New("the addresses are in use")
 	// ErrEnded: the process ended while it was held.
 	ErrEnded = errors.New("the process has ended")
-	// ErrLetGo: the process is no longer held.
-	ErrLetGo = errors.New("the process is no longer held")
+	// errLetGo: the process is no longer held.
+	errLetGo = errors.New("the process is no longer held")
 )
 
 // ptraceHints says why ptrace may be forbidden here, and what to change.

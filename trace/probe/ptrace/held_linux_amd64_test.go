@@ -153,8 +153,8 @@ func TestAbandon(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Abandon()
-	if _, err := p.Syscall(unix.SYS_GETPID); !errors.Is(err, ErrLetGo) {
-		t.Errorf("getpid: %v, want ErrLetGo", err)
+	if _, err := p.Syscall(unix.SYS_GETPID); !errors.Is(err, errLetGo) {
+		t.Errorf("getpid: %v, want errLetGo", err)
 	}
 	if exit, stdout, stderr := p.end(t); exit.Signal != "SIGKILL" || stdout+stderr != "" {
 		t.Errorf("ended with %v and wrote %q, %q", exit, stdout, stderr)
@@ -222,8 +222,8 @@ func TestWait(t *testing.T) {
 	if _, err := p.Wait(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("waiting: %v, want that it is cancelled", err)
 	}
-	if err := p.Detach(); !errors.Is(err, ErrLetGo) {
-		t.Errorf("letting go twice: %v, want ErrLetGo", err)
+	if err := p.Detach(); !errors.Is(err, errLetGo) {
+		t.Errorf("letting go twice: %v, want errLetGo", err)
 	}
 	if exit, stdout, _ := p.end(t); exit != (Exit{}) || stdout != "running\n" {
 		t.Errorf("ended with %v and wrote %q", exit, stdout)

@@ -115,8 +115,8 @@ func iovec(b []byte) unix.Iovec {
 }
 
 // MapCode maps memory for code, readable and executable but not writable, at
-// exactly these addresses, which are whole pages. WriteAt fills it. ErrTaken says
-// that something is there, ErrCode that the system refuses.
+// exactly these addresses, which are whole pages. WriteAt fills it. errTaken says
+// that something is there, errCode that the system refuses.
 func (p *Process) MapCode(addr, size uint64) error {
 	return p.do(func() error {
 		err := p.mapAt(addr, size, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, ^uintptr(0))
@@ -125,9 +125,9 @@ func (p *Process) MapCode(addr, size uint64) error {
 		case !ok:
 			return err
 		case errno.Errno == unix.EACCES || errno.Errno == unix.EPERM:
-			return fmt.Errorf("%w: %w\na security module (SELinux: execmem) or a seccomp filter forbids it", ErrCode, err)
+			return fmt.Errorf("%w: %w\na security module (SELinux: execmem) or a seccomp filter forbids it", errCode, err)
 		}
-		return fmt.Errorf("%w: %d bytes: %w\nulimit -v and the container's memory limit must allow for them", ErrCode, size, err)
+		return fmt.Errorf("%w: %d bytes: %w\nulimit -v and the container's memory limit must allow for them", errCode, size, err)
 	})
 }
 
@@ -135,7 +135,7 @@ func (p *Process) MapCode(addr, size uint64) error {
 func (p *Process) mapAt(addr, size uint64, prot, flags int, fd uintptr) error {
 	got, err := p.syscall(unix.SYS_MMAP, uintptr(addr), uintptr(size), uintptr(prot), uintptr(flags|unix.MAP_FIXED_NOREPLACE), fd, 0)
 	if errno, ok := errors.AsType[refused](err); ok && errno.Errno == unix.EEXIST {
-		return fmt.Errorf("%w: %#x to %#x", ErrTaken, addr, addr+size)
+		return fmt.Errorf("%w: %#x to %#x", errTaken, addr, addr+size)
 	}
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (p *Process) mapAt(addr, size uint64, prot, flags int, fd uintptr) error {
 	if uint64(got) != addr {
 		// Kernels before 4.17 take the flag for a hint, and so does gVisor.
 		_, err := p.syscall(unix.SYS_MUNMAP, got, uintptr(size))
-		return errors.Join(fmt.Errorf("%w: %#x to %#x", ErrTaken, addr, addr+size), err)
+		return errors.Join(fmt.Errorf("%w: %#x to %#x", errTaken, addr, addr+size), err)
 	}
 	return nil
 }

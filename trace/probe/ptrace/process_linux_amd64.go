@@ -54,7 +54,7 @@ func (p *Process) do(f func() error) error {
 	p.holding.Lock()
 	defer p.holding.Unlock()
 	if !p.held.Load() {
-		return fmt.Errorf("process %d: %w", p.pid, ErrLetGo)
+		return fmt.Errorf("process %d: %w", p.pid, errLetGo)
 	}
 	var err error
 	p.tr.do(func() {
@@ -173,7 +173,7 @@ func (p *Process) Detach() error {
 		}
 		return errors.Join(errs...)
 	})
-	if !errors.Is(err, ErrLetGo) {
+	if !errors.Is(err, errLetGo) {
 		p.release()
 	}
 	return err

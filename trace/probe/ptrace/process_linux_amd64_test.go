@@ -146,8 +146,8 @@ func TestShare(t *testing.T) {
 		t.Errorf("the mapping is not kept from core dumps, or has another name:\n%.1000s", entry)
 	}
 
-	if _, _, err := p.Share(pageSize, sharedAt+pageSize); !errors.Is(err, ErrTaken) {
-		t.Errorf("sharing the same addresses again: %v, want ErrTaken", err)
+	if _, _, err := p.Share(pageSize, sharedAt+pageSize); !errors.Is(err, errTaken) {
+		t.Errorf("sharing the same addresses again: %v, want errTaken", err)
 	}
 	p.letGo(t)
 	if exit, _, _ := p.end(t); exit != (Exit{}) {
@@ -172,8 +172,8 @@ func TestMapCode(t *testing.T) {
 	if err := p.MapCode(addr, 2*pageSize); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.MapCode(addr+pageSize, pageSize); !errors.Is(err, ErrTaken) {
-		t.Errorf("mapping it again: %v, want ErrTaken", err)
+	if err := p.MapCode(addr+pageSize, pageSize); !errors.Is(err, errTaken) {
+		t.Errorf("mapping it again: %v, want errTaken", err)
 	}
 	// mov edi, 42; mov eax, exit_group; syscall
 	code := []byte{0xbf, 42, 0, 0, 0, 0xb8, 231, 0, 0, 0, 0x0f, 0x05}
@@ -242,8 +242,8 @@ func TestMemory(t *testing.T) {
 			if exit, _, _ := p.end(t); exit != (Exit{}) {
 				t.Errorf("ended with %v", exit)
 			}
-			if _, err := p.ReadAt(got, at); !errors.Is(err, ErrLetGo) {
-				t.Errorf("reading after Detach: %v, want ErrLetGo", err)
+			if _, err := p.ReadAt(got, at); !errors.Is(err, errLetGo) {
+				t.Errorf("reading after Detach: %v, want errLetGo", err)
 			}
 		})
 	}

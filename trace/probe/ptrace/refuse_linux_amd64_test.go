@@ -38,11 +38,11 @@ func TestStartRefuses(t *testing.T) {
 		want error
 		says string
 	}{
-		{file("script", []byte("#!/bin/sh\n"), 0o755), ErrFormat, "script"},
-		{file("empty", nil, 0o755), ErrFormat, ""},
-		{file("text", []byte("hello"), 0o755), ErrFormat, ""},
-		{file("x32", header(4, 1), 0o755), ErrFormat, "GOARCH=amd64"},
-		{file("arm64", header(18, 183), 0o755), ErrFormat, "GOARCH=amd64"},
+		{file("script", []byte("#!/bin/sh\n"), 0o755), errFormat, "script"},
+		{file("empty", nil, 0o755), errFormat, ""},
+		{file("text", []byte("hello"), 0o755), errFormat, ""},
+		{file("x32", header(4, 1), 0o755), errFormat, "GOARCH=amd64"},
+		{file("arm64", header(18, 183), 0o755), errFormat, "GOARCH=amd64"},
 		{file("data", self, 0o644), fs.ErrPermission, "chmod +x"},
 		{filepath.Join(dir, "missing"), fs.ErrNotExist, ""},
 	} {

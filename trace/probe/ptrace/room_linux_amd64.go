@@ -35,7 +35,7 @@ type span struct{ start, end uint64 }
 // FindRoom finds room for size bytes, in whole pages, of which none is further than
 // reach bytes from the address near: the closest there is, so that the same
 // process gives the same answer. It keeps away from where the program's heap and
-// stack grow and from what Go and the sanitizers map by number. ErrTaken says
+// stack grow and from what Go and the sanitizers map by number. errTaken says
 // that there is no room.
 func (p *Process) FindRoom(near, size, reach uint64) (addr uint64, err error) {
 	maps, err := p.Maps()
@@ -62,7 +62,7 @@ func (p *Process) FindRoom(near, size, reach uint64) (addr uint64, err error) {
 			return addr, nil
 		}
 	}
-	return 0, fmt.Errorf("process %d: %w: no %d free bytes within %d bytes of %#x", p.pid, ErrTaken, size, reach, near)
+	return 0, fmt.Errorf("process %d: %w: no %d free bytes within %d bytes of %#x", p.pid, errTaken, size, reach, near)
 }
 
 // closest finds the room that begins closest to an address; of two that are equally

@@ -19,7 +19,7 @@ const memoryName = "tracerag"
 // after this (mlockall) makes all of it resident: size is what that may cost.
 //
 // ErrMemory says that this size is refused, and the process is as it was: try
-// again with a smaller one. ErrTaken says that something is at addr.
+// again with a smaller one. errTaken says that something is at addr.
 func (p *Process) Share(size, addr uint64) (mem []byte, file *os.File, err error) {
 	if err := checkFileLimit(size); err != nil {
 		return nil, nil, fmt.Errorf("process %d: %w", p.pid, err)

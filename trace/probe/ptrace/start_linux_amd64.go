@@ -135,11 +135,11 @@ func checkFormat(file string) error {
 	case err != nil && err != io.ErrUnexpectedEOF && err != io.EOF:
 		return err
 	case bytes.HasPrefix(head[:], []byte("#!")):
-		return fmt.Errorf("%w but a script", ErrFormat)
+		return fmt.Errorf("%w but a script", errFormat)
 	case !bytes.HasPrefix(head[:], []byte(elf.ELFMAG)):
-		return ErrFormat
+		return errFormat
 	case head[elf.EI_CLASS] != byte(elf.ELFCLASS64) || head[elf.EI_DATA] != byte(elf.ELFDATA2LSB) || elf.Machine(head[18])|elf.Machine(head[19])<<8 != elf.EM_X86_64:
-		return fmt.Errorf("%w: build it with GOARCH=amd64", ErrFormat)
+		return fmt.Errorf("%w: build it with GOARCH=amd64", errFormat)
 	}
 	return nil
 }
