@@ -1,4 +1,4 @@
-package main
+package record
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 func TestOwnCode(t *testing.T) {
 	dir := t.TempDir()
 	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./patches", "./protects", "./checksums")
-	build.Dir = filepath.Join("..", "..", "trace", "breakpoint", "testdata", "owncode")
+	build.Dir = filepath.Join("..", "trace", "breakpoint", "testdata", "owncode")
 	if msg, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, msg)
 	}
@@ -33,32 +33,30 @@ func TestOwnCode(t *testing.T) {
 		}
 		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 	}
-	command := commandPath(t)
-
 	for _, args := range [][]string{{"./patches", "direct"}, {"./patches", "two"}, {"./protects", "sealed"}, {"./protects", "patch"}} {
 		plain, _, _ := run(args...)
-		stdout, stderr, code := run(append([]string{command, "run", "--"}, args...)...)
+		stdout, stderr, code := run(recording(t, dir, testRecording{}, args...)...)
 		if code != 0 || stdout != plain {
 			t.Errorf("%q: exit code %d, stdout %q, want 0 and %q\n%s", args, code, stdout, plain, stderr)
 		}
-		const slow = "recording by breakpoints, which is slow and counts only the first calls: the probe can't handle ./patches: the program changes its own code ("
+		const slow = "falls back: the program changes its own code ("
 		if got := strings.Contains(stderr, slow); got != (args[0] == "./patches") {
 			t.Errorf("%q: stderr is\n%s", args, stderr)
 		}
 	}
 
-	_, stderr, code := run(command, "run", "--recorder=probe", "--", "./patches", "direct")
-	if code != exitRunCannot || !strings.Contains(stderr, "the program changes its own code (") {
-		t.Errorf("--recorder=probe: exit code %d\n%s", code, stderr)
+	_, stderr, code := run(recording(t, dir, by(Probe), "./patches", "direct")...)
+	if code != 126 || !strings.Contains(stderr, "the program changes its own code (") {
+		t.Errorf("the probe: exit code %d\n%s", code, stderr)
 	}
-	stdout, stderr, code := run(command, "run", "--values", "--", "./patches", "direct")
+	stdout, stderr, code := run(recording(t, dir, testRecording{Spec: Spec{Values: Values{Patterns: []string{OwnFunctions}}}}, "./patches", "direct")...)
 	if code != 0 || stdout == "" || !strings.Contains(stderr, "so values cannot be observed") {
-		t.Errorf("--values: exit code %d\n%s", code, stderr)
+		t.Errorf("values: exit code %d\n%s", code, stderr)
 	}
-	for _, recorder := range []string{"auto", "probe", "breakpoint"} {
-		stdout, stderr, code := run(command, "run", "--recorder="+recorder, "--", "./checksums")
-		if code != exitRunCannot || stdout != "" || !strings.Contains(stderr, "the program checks its own code (main.") || !strings.Contains(stderr, "tracerag import") {
-			t.Errorf("--recorder=%s: exit code %d, stdout %q\n%s", recorder, code, stdout, stderr)
+	for _, recorder := range []string{Auto, Probe, Breakpoint} {
+		stdout, stderr, code := run(recording(t, dir, by(recorder), "./checksums")...)
+		if code != 126 || stdout != "" || !strings.Contains(stderr, "the program checks its own code (main.") || !strings.Contains(stderr, "tracerag import") {
+			t.Errorf("%s: exit code %d, stdout %q\n%s", recorder, code, stdout, stderr)
 		}
 	}
 }

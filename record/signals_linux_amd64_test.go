@@ -1,4 +1,4 @@
-package main
+package record
 
 import (
 	"bufio"
@@ -25,6 +25,10 @@ func signalsProgram(t *testing.T) (dir string) {
 	return dir
 }
 
+func by(recorder string) testRecording {
+	return testRecording{Spec: Spec{Recorder: Options{Name: recorder}}}
+}
+
 // A groupJob is a command in a session of its own, without a terminal, as a system that runs jobs
 // starts it.
 type groupJob struct {
@@ -34,12 +38,12 @@ type groupJob struct {
 	stderr bytes.Buffer
 }
 
-func startJob(t *testing.T, dir string, args ...string) *groupJob {
+func startJob(t *testing.T, dir string, input bool, args ...string) *groupJob {
 	t.Helper()
 	j := &groupJob{cmd: exec.Command(args[0], args[1:]...), lines: make(chan string, 100)}
 	j.cmd.Dir, j.cmd.Stderr = dir, &j.stderr
 	j.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if last := args[len(args)-1]; last == "./signals" || last == "wait" {
+	if input {
 		in, err := j.cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -79,15 +83,15 @@ func (j *groupJob) want(t *testing.T, line string) {
 // TestSignalsOnce sends signals to the process group of a job, and to its first process
 // alone: the recorded program gets each once, as it does alone.
 func TestSignalsOnce(t *testing.T) {
-	dir, command := signalsProgram(t), commandPath(t)
+	dir := signalsProgram(t)
 	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGTERM}
 	for name, args := range map[string][]string{
-		"untraced":   {"./signals"},
-		"probe":      {command, "run", "--recorder=probe", "--", "./signals"},
-		"breakpoint": {command, "run", "--recorder=breakpoint", "--", "./signals"},
+		"untraced": {"./signals"},
+		Probe:      recording(t, dir, by(Probe), "./signals"),
+		Breakpoint: recording(t, dir, by(Breakpoint), "./signals"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := startJob(t, dir, args...)
+			j := startJob(t, dir, true, args...)
 			j.want(t, "ready")
 			sent := 0
 			for round := range 3 {
@@ -121,11 +125,11 @@ func TestSignalsOnce(t *testing.T) {
 
 // TestGroupEnds ends a job by its process group: nothing of it lives on.
 func TestGroupEnds(t *testing.T) {
-	dir, command := signalsProgram(t), commandPath(t)
-	for _, recorder := range []string{"probe", "breakpoint"} {
+	dir := signalsProgram(t)
+	for _, recorder := range []string{Probe, Breakpoint} {
 		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 			t.Run(recorder+" "+s.String(), func(t *testing.T) {
-				j := startJob(t, dir, command, "run", "--recorder="+recorder, "--", "./signals", "wait")
+				j := startJob(t, dir, true, recording(t, dir, by(recorder), "./signals", "wait")...)
 				j.want(t, "ready")
 				pid := j.cmd.Process.Pid
 				if err := syscall.Kill(-pid, s); err != nil {
@@ -149,14 +153,16 @@ func TestGroupEnds(t *testing.T) {
 // TestManyInterruptsLoseNothing: who presses Ctrl-C again when the program has ended by the
 // first has its trace all the same.
 func TestManyInterruptsLoseNothing(t *testing.T) {
-	dir, command := signalsProgram(t), commandPath(t)
-	for _, args := range [][]string{
-		{"--recorder=probe"}, {"--recorder=breakpoint"}, {"--values=main.count"}, {"--baseline=quick"}, {"--window"},
+	dir := signalsProgram(t)
+	for name, how := range map[string]testRecording{
+		"probe": by(Probe), "breakpoint": by(Breakpoint), "windows": {Windows: true},
+		"values":   {Spec: Spec{Values: Values{Patterns: []string{"main.count"}}}},
+		"baseline": {Spec: Spec{Baseline: "quick"}},
 	} {
-		t.Run(strings.Join(args, " "), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			traces := t.TempDir()
-			run := append(append([]string{command, "run", "--dir", traces}, args...), "--", "./signals", "sleep")
-			j := startJob(t, dir, run...)
+			how.Spec.Store = traces
+			j := startJob(t, dir, false, recording(t, dir, how, "./signals", "sleep")...)
 			j.want(t, "ready")
 			for saved := false; !saved; time.Sleep(time.Millisecond) {
 				select {
@@ -180,31 +186,33 @@ func TestManyInterruptsLoseNothing(t *testing.T) {
 // TestGroupIsOurs: the program is in the process group that it is in alone, in all runs that a
 // command makes of it.
 func TestGroupIsOurs(t *testing.T) {
-	command := commandPath(t)
 	source, err := filepath.Abs(filepath.Join("testdata", "signals"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	quickly := []string{"./signals", "quick"}
+	tests := []string{"go", "test", "-count=1", source}
 	for _, tt := range []struct {
 		name string
 		runs int
+		how  Spec
 		args []string
 	}{
-		{"probe", 1, []string{"run", "--recorder=probe", "--", "./signals", "quick"}},
-		{"breakpoint", 1, []string{"run", "--recorder=breakpoint", "--", "./signals", "quick"}},
-		{"values and a baseline", 3, []string{"run", "--values", "--baseline=base", "--", "./signals", "quick"}},
-		{"go test", 2, []string{"run", "--dir", "traces", "--", "go", "test", "-count=1", source}},
-		{"each test", 2, []string{"run", "--dir", "traces", "--each", "--", "go", "test", "-count=1", source}},
+		{"probe", 1, Spec{Recorder: Options{Name: Probe}}, quickly},
+		{"breakpoint", 1, Spec{Recorder: Options{Name: Breakpoint}}, quickly},
+		{"values and a baseline", 3, Spec{Values: Values{Patterns: []string{OwnFunctions}}, Baseline: "base"}, quickly},
+		{"go test", 2, Spec{}, tests},
+		{"each test", 2, Spec{Each: 1}, tests},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := signalsProgram(t)
 			groups := filepath.Join(dir, "groups")
 			if strings.Contains(tt.name, "test") { // they run in the package's directory
 				dir, groups = source, filepath.Join(source, "groups")
-				tt.args[2] = t.TempDir()
+				tt.how.Store = t.TempDir()
 				t.Cleanup(func() { os.Remove(groups) })
 			}
-			j := startJob(t, dir, append([]string{command}, tt.args...)...)
+			j := startJob(t, dir, false, recording(t, dir, testRecording{Spec: tt.how}, tt.args...)...)
 			for range j.lines {
 			}
 			if err := j.cmd.Wait(); err != nil {
