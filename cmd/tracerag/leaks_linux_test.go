@@ -53,6 +53,7 @@ func TestEverySecretAgainstEveryOutput(t *testing.T) {
 		t.Skip("starts a hundred processes")
 	}
 	l := plant(t, redacttest.Forms(1))
+	inDirectory(t, l.work, l.env)
 	l.record()
 	covered := map[string]bool{}
 	for _, c := range commands {
@@ -285,18 +286,26 @@ func (l *leaker) run(args ...string) (stdout string) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, l.self, args...)
-	cmd.Dir, cmd.Env = l.work, l.env
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
+	var done ranHere
+	if needsProcess(args) {
+		cmd := exec.CommandContext(ctx, l.self, args...)
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			l.t.Fatalf("%q: %v", args, err)
+		}
+		done = ranHere{stdout: out.String(), stderr: errs.String()}
+	} else {
+		done = here(ctx, strings.NewReader(""), args...)
+	}
+	if err := ctx.Err(); err != nil {
 		l.t.Fatalf("%q: %v", args, err)
 	}
 	line := fmt.Sprintf("%.200q", args)
-	l.look(line, out.Bytes())
-	l.look(line+": standard error", errs.Bytes())
+	l.look(line, []byte(done.stdout))
+	l.look(line+": standard error", []byte(done.stderr))
 	for i, arg := range args {
 		if arg != "-o" && arg != "--gate" {
 			continue
@@ -307,7 +316,7 @@ func (l *leaker) run(args ...string) (stdout string) {
 		}
 		l.look(line+": the file", data)
 	}
-	return out.String()
+	return done.stdout
 }
 
 // look looks for secrets and control characters.
@@ -373,7 +382,6 @@ func (l *leaker) decoded(where string, data []byte) {
 // agent calls every tool of the MCP server, and reads its resources and prompts.
 func (l *leaker) agent() {
 	cmd := exec.Command(l.self, "mcp", "--allow-run")
-	cmd.Dir, cmd.Env = l.work, l.env
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(l.t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		l.t.Fatal(err)
@@ -428,7 +436,6 @@ func (l *leaker) agent() {
 // view asks for everything that the page's server has.
 func (l *leaker) view() {
 	cmd := exec.Command(l.self, "view", "--no-open", "-q", "What does "+l.args+" do? "+controls, l.first)
-	cmd.Dir, cmd.Env = l.work, l.env
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		l.t.Fatal(err)
@@ -469,7 +476,7 @@ func (l *leaker) view() {
 		}
 		return data
 	}
-	source, err := os.ReadFile(filepath.Join("..", "..", "viewer", "server.go"))
+	source, err := os.ReadFile(filepath.Join(testDir, "..", "..", "viewer", "server.go"))
 	if err != nil {
 		l.t.Fatal(err)
 	}

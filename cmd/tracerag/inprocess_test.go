@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Most commands only look at traces: tests call them here, in this process, which has the
+// rules for secrets and the vocabularies of tokens already. A process of its own is for
+// those that start this program again, that are ended by a signal, or that serve.
+var needProcess = []string{"run", "attach", "window", "eval", "mcp", "view", "doctor"}
+
+func needsProcess(args []string) bool {
+	return len(args) > 0 && slices.Contains(needProcess, args[0]) || slices.Contains(args, "--gate")
+}
+
+// inDirectory makes this process one that was started in a directory, with nothing but
+// this environment, until the test ends.
+func inDirectory(t *testing.T, dir string, env []string) {
+	t.Helper()
+	t.Chdir(dir)
+	before, limit := os.Environ(), debug.SetMemoryLimit(-1)
+	set := func(env []string) {
+		os.Clearenv()
+		for _, e := range env {
+			name, value, _ := strings.Cut(e, "=")
+			os.Setenv(name, value)
+		}
+	}
+	t.Cleanup(func() {
+		set(before)
+		debug.SetMemoryLimit(limit)
+	})
+	set(env)
+}
+
+// ranHere is what became of a command.
+type ranHere struct {
+	stdout, stderr string
+	code           int
+	took           time.Duration
+}
+
+// here runs a command in this process.
+func here(ctx context.Context, stdin io.Reader, args ...string) ranHere {
+	var stdout, stderr bytes.Buffer
+	start := time.Now()
+	code := run(ctx, args, stdin, &stdout, &stderr)
+	return ranHere{stdout.String(), stderr.String(), code, time.Since(start)}
+}
