@@ -10,12 +10,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -345,7 +344,6 @@ func TestHostileFilesCostLittle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hundreds of runs")
 	}
-	program := commandPath(t)
 	for _, h := range hostileFiles {
 		t.Run(h.name, func(t *testing.T) {
 			dir, err := os.MkdirTemp("", "hostile")
@@ -353,6 +351,7 @@ func TestHostileFilesCostLittle(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { os.RemoveAll(dir) })
+			inDirectory(t, dir, append(os.Environ(), "TRACERAG_DIR="+dir, "OPENAI_API_KEY=", "TRACERAG_MODEL="))
 			file := filepath.Join(dir, "20260102-030405.123-ab12cd34.pb.gz")
 			size := h.make(t, file)
 			allowed := int64(trace.FreeMemory) + trace.MemoryFactor*size
@@ -369,13 +368,10 @@ func TestHostileFilesCostLittle(t *testing.T) {
 					runs = runs[:1] // the others read the file in the same way
 				}
 				for _, args := range runs {
-					r := runHostile(t, program, dir, args)
+					r := runHostile(t, args)
 					t.Logf("%-28s %6d KiB file, peak %5d MiB of %5d, exit %3d, %v: %.120q", strings.Join(args[:min(2, len(args)-1)], " "), size>>10, r.peak>>20, allowed>>20, r.code, r.took.Round(time.Millisecond), lineOne(r.stderr))
 					if max := allowed + ownMemory; r.peak > max {
 						t.Errorf("%v: took %d MiB of memory for a file of %d KiB, %d MiB are allowed", args, r.peak>>20, size>>10, max>>20)
-					}
-					if strings.Contains(r.stderr, "goroutine ") || r.killed {
-						t.Errorf("%v: crashed or hung: %s", args, r.stderr[:min(len(r.stderr), 2000)])
 					}
 					reads := c.name != "list" && c.name != "rm" && c.name != "mcp" && c.name != "show"
 					if want := h.refused; want != "" && reads {
@@ -392,57 +388,78 @@ func TestHostileFilesCostLittle(t *testing.T) {
 	}
 }
 
-// ownMemory is what the command takes for itself: its own text, the rules of redaction,
-// the vocabulary of tokens.
-const ownMemory = 256 << 20
+// ownMemory is what a command takes for itself, and what the agents' server has of two
+// answers at once: rules of redaction,
+// vocabularies of tokens.
+const ownMemory = 128 << 20
 
 type hostileRun struct {
-	stderr string
-	code   int
-	killed bool
-	peak   int64 // bytes of resident memory
-	took   time.Duration
+	ranHere
+	peak int64 // bytes of resident memory above what this process had before
 }
 
-func runHostile(t *testing.T, program, dir string, args []string) hostileRun {
+// runHostile runs a command in this process, and measures it.
+func runHostile(t *testing.T, args []string) (r hostileRun) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TRACERAG_DIR="+dir, "OPENAI_API_KEY=", "TRACERAG_MODEL=")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	switch args[0] {
-	case "mcp":
-		cmd.Stdin = strings.NewReader(strings.Join([]string{
+	var stdin io.Reader = strings.NewReader("")
+	if args[0] == "mcp" {
+		stdin = strings.NewReader(strings.Join([]string{
 			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
 			`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_traces","arguments":{}}}`,
 			`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"call_tree","arguments":{"trace":"ab12cd34"}}}`,
 			"", // a line end
 		}, "\n"))
-	case "view":
-		cmd.Stderr = &interrupting{&stderr, cmd}
 	}
-	start := time.Now()
-	err := cmd.Run()
-	if err != nil && cmd.ProcessState == nil {
+	debug.FreeOSMemory()
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
+		t.Skipf("the peak of memory cannot be measured: %v", err)
+	}
+	before := residentPeak(t)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		start := time.Now()
+		var stderr bytes.Buffer
+		// Nobody reads what is printed, but the viewer has to be ended once it serves.
+		r.code = run(ctx, args, stdin, io.Discard, &ending{&stderr, cancel})
+		r.stderr, r.took = stderr.String(), time.Since(start)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(4 * time.Minute):
+		t.Fatalf("%v: hung", args)
+	}
+	r.peak = residentPeak(t) - before
+	return r
+}
+
+// residentPeak is the most memory that this process had since it was last forgotten.
+func residentPeak(t *testing.T) int64 {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
 		t.Fatal(err)
 	}
-	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return hostileRun{stderr.String(), cmd.ProcessState.ExitCode(), ctx.Err() != nil, usage.Maxrss << 10, time.Since(start)}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	n, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n << 10
 }
 
-// interrupting ends the viewer once it serves.
-type interrupting struct {
+// ending ends the viewer once it serves.
+type ending struct {
 	io.Writer
-	cmd *exec.Cmd
+	end func()
 }
 
-func (w *interrupting) Write(p []byte) (int, error) {
+func (w *ending) Write(p []byte) (int, error) {
 	if bytes.Contains(p, []byte("Ctrl-C ends it")) {
-		w.cmd.Process.Signal(os.Interrupt)
+		w.end()
 	}
 	return w.Writer.Write(p)
 }
@@ -456,16 +473,17 @@ func TestExportsHaveACeiling(t *testing.T) {
 	h := hostileFile{write: func(w *profileWriter) { chain(w, 1000) }}
 	h.make(t, filepath.Join(dir, "run.pb.gz"))
 	out := filepath.Join(dir, "out")
+	inDirectory(t, dir, os.Environ())
 	for _, f := range export.Formats() {
 		if err := os.WriteFile(out, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r := runHostile(t, commandPath(t), dir, []string{"export", "--format=" + f.Name, "--max-size=4096", "-o", out, "./run.pb.gz"})
+		r := here(t.Context(), strings.NewReader(""), "export", "--format="+f.Name, "--max-size=4096", "-o", out, "./run.pb.gz")
 		text, err := os.ReadFile(out)
 		if r.code != 1 || !strings.Contains(r.stderr, "larger than 4,096 bytes\n  --max-size allows more") || string(text) != "old" {
 			t.Errorf("%s: exit %d, %q, the file has %d bytes, %v", f.Name, r.code, r.stderr, len(text), err)
 		}
-		if r := runHostile(t, commandPath(t), dir, []string{"export", "--format=" + f.Name, "-o", out, "./run.pb.gz"}); r.code != 0 {
+		if r := here(t.Context(), strings.NewReader(""), "export", "--format="+f.Name, "-o", out, "./run.pb.gz"); r.code != 0 {
 			t.Errorf("%s: exit %d, %q", f.Name, r.code, r.stderr)
 		}
 	}
@@ -474,11 +492,11 @@ func TestExportsHaveACeiling(t *testing.T) {
 // TestMemoryIsInProportion: a large honest trace is written and read with the memory that
 // trace.Limit reckons for it, and a list of traces with next to none.
 func TestMemoryIsInProportion(t *testing.T) {
-	nodes := 50_000
+	nodes := 20_000
 	if n, err := strconv.Atoi(os.Getenv("TRACERAG_TEST_NODES")); err == nil {
 		nodes = n
 	} else if testing.Short() {
-		t.Skip("half a minute")
+		t.Skip("some seconds")
 	}
 	dir := t.TempDir()
 	s := store.Open(dir)
@@ -486,7 +504,8 @@ func TestMemoryIsInProportion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := runHostile(t, commandPath(t), t.TempDir(), []string{"list"}).peak
+	inDirectory(t, dir, append(os.Environ(), "TRACERAG_DIR="+dir, "OPENAI_API_KEY=", "TRACERAG_MODEL="))
+	here(t.Context(), strings.NewReader(""), "prompt", e.Path, "what is read once and kept?")
 	for _, c := range commands {
 		takes := takesTrace[c.name]
 		if takes == nil || c.name == "rm" {
@@ -496,8 +515,8 @@ func TestMemoryIsInProportion(t *testing.T) {
 			if args[0] == "tree" && slices.Contains(args, "--tree=graph") {
 				continue // which has a limit of nodes of its own
 			}
-			r := runHostile(t, commandPath(t), dir, args)
-			each := (r.peak - base) / int64(nodes)
+			r := runHostile(t, args)
+			each := r.peak / int64(nodes)
 			t.Logf("%-24s %5d MiB, %5d bytes a node, %v, exit %d %.100s", strings.Join(args[:min(2, len(args)-1)], " "), r.peak>>20, each, r.took.Round(10*time.Millisecond), r.code, lineOne(r.stderr))
 			most := int64(1400) // 1,024 and twice the names
 			switch c.name {
@@ -508,12 +527,16 @@ func TestMemoryIsInProportion(t *testing.T) {
 			case "ask", "prompt", "report", "sizes":
 				most += session.PromptMemory
 			}
-			if each > most+ownMemory/int64(nodes) {
+			if each > most+garbage/int64(nodes) {
 				t.Errorf("%v: %d bytes a node, %d are reckoned", args, each, most)
 			}
 		}
 	}
 }
+
+// garbage is what the heap may have beside what is in use, and what a command takes for
+// itself but for rules and vocabularies, which are there.
+const garbage = 96 << 20
 
 // programTrace is a tree like a program's: calls and returns at random.
 func programTrace(nodes int) *trace.Trace {
