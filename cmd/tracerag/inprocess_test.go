@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -54,4 +56,27 @@ func here(ctx context.Context, stdin io.Reader, args ...string) ranHere {
 	start := time.Now()
 	code := run(ctx, args, stdin, &stdout, &stderr)
 	return ranHere{stdout.String(), stderr.String(), code, time.Since(start)}
+}
+
+// runAsUser runs a command: here, or as a process of its own if it needs one.
+func runAsUser(t *testing.T, args ...string) ranHere {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	if !needsProcess(args) {
+		done := here(ctx, strings.NewReader(""), args...)
+		if err := ctx.Err(); err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		return done
+	}
+	cmd := exec.CommandContext(ctx, commandPath(t), args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	return ranHere{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), 0}
 }

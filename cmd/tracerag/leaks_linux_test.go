@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -284,25 +282,7 @@ func (l *leaker) looks() map[string][][]string {
 // others.
 func (l *leaker) run(args ...string) (stdout string) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), 3*time.Minute)
-	defer cancel()
-	var done ranHere
-	if needsProcess(args) {
-		cmd := exec.CommandContext(ctx, l.self, args...)
-		var out, errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		err := cmd.Run()
-		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
-			l.t.Fatalf("%q: %v", args, err)
-		}
-		done = ranHere{stdout: out.String(), stderr: errs.String()}
-	} else {
-		done = here(ctx, strings.NewReader(""), args...)
-	}
-	if err := ctx.Err(); err != nil {
-		l.t.Fatalf("%q: %v", args, err)
-	}
+	done := runAsUser(l.t, args...)
 	line := fmt.Sprintf("%.200q", args)
 	l.look(line, []byte(done.stdout))
 	l.look(line+": standard error", []byte(done.stderr))

@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -79,24 +77,19 @@ func TestSecretsStayHere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts thirty processes")
 	}
-	dir, self := leaky(t), commandPath(t)
+	dir := leaky(t)
 	question := "Is " + leaks["question"] + " valid?"
 	srv := llmtest.New(t, llmtest.Say("By `main.show`."))
 	run := func(args ...string) (stdout, stderr string) {
 		t.Helper()
-		cmd := exec.Command(self, args...)
-		cmd.Dir = dir
-		cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "GORACE=" + goRace, "OPENAI_BASE_URL=" + srv.URL(), "TRACERAG_MODEL=gpt-4o",
-			"DB_PASSWORD=" + leaks["environment"]}
-		var out, errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		err := cmd.Run()
-		var exit *exec.ExitError
-		if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1 && args[0] == "compare") {
-			t.Fatalf("%q: %v\n%s", args, err, &errs)
+		done := runAsUser(t, args...)
+		if done.code != 0 && !(done.code == 1 && args[0] == "compare") {
+			t.Fatalf("%q: exit code %d\n%s", args, done.code, done.stderr)
 		}
-		return out.String(), errs.String()
+		return done.stdout, done.stderr
 	}
+	inDirectory(t, dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "GORACE=" + goRace, "OPENAI_BASE_URL=" + srv.URL(), "TRACERAG_MODEL=gpt-4o",
+		"DB_PASSWORD=" + leaks["environment"]})
 	looks := [][]string{
 		{"prompt", question}, {"prompt", "--json", question}, {"prompt", "--format=xml", question}, {"prompt", "--format=json", question},
 		{"prompt", "--tokens", question}, {"prompt", "--compare", "@prev", "@last", question}, {"prompt", "--variant=full", question},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -37,6 +36,7 @@ func TestKeyIsNowhere(t *testing.T) {
 	t.Run("environment", func(t *testing.T) {
 		s := newSecret(t)
 		s.env = append(s.env, "OPENAI_API_KEY="+s.key)
+		s.started()
 		good := s.serve(llmtest.Say("By `main.feature`."))
 		s.run(0, good, "run", "--baseline=-version", "--", program, "name")
 		s.run(0, good, "run", "-q", "What is printed?", "--", program, "-unused")
@@ -83,6 +83,7 @@ func TestKeyIsNowhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.env = append(s.env, "TRACERAG_API_KEY_FILE="+path)
+		s.started()
 		s.run(0, s.serve(llmtest.Say("By `main.feature`.")), "run", "-q", "What is printed?", "--", program)
 		s.run(1, s.serve(s.talkative()["refused"]), "ask", "Why?")
 		s.run(0, "https://example.com/v1", "doctor")
@@ -100,6 +101,7 @@ func TestKeyIsNowhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.env = append(s.env, "OPENAI_API_KEY="+s.key, "GOCACHE="+strings.TrimSpace(string(cache)))
+		s.started()
 		file := filepath.Join(s.dir, "experiment.yaml")
 		if err := os.WriteFile(file, fmt.Appendf(nil, twiceExperiment, fixtures.Dir("twice")), 0o600); err != nil {
 			t.Fatal(err)
@@ -124,16 +126,15 @@ func TestExperimentsProgramsGetNoKeys(t *testing.T) {
 
 // secret runs commands with a key.
 type secret struct {
-	t         *testing.T
-	self, dir string
-	key       string
-	env       []string
+	t        *testing.T
+	dir, key string
+	env      []string
 }
 
 func newSecret(t *testing.T) *secret {
 	dir := t.TempDir()
 	return &secret{
-		t: t, self: commandPath(t), dir: dir,
+		t: t, dir: dir,
 		key: `sk-Distinctive/4f1c0ffee+"&=z`, // spelled in their own ways by URLs, JSON and shells
 		env: []string{"TRACERAG_MODEL=gpt-4o", "TRACERAG_DIR=" + filepath.Join(dir, "traces")},
 	}
@@ -179,22 +180,19 @@ func (s *secret) serve(step llmtest.Step) string {
 // in its output.
 func (s *secret) run(code int, baseURL string, args ...string) {
 	s.t.Helper()
-	cmd := exec.Command(s.self, args...)
-	cmd.Dir = s.dir
-	cmd.Env = append([]string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "GORACE=" + goRace, "OPENAI_BASE_URL=" + baseURL}, s.env...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		s.t.Fatal(err)
-	}
+	os.Setenv("OPENAI_BASE_URL", baseURL)
+	done := runAsUser(s.t, args...)
 	line := strings.Join(args, " ")
-	if got := cmd.ProcessState.ExitCode(); code >= 0 && got != code {
-		s.t.Errorf("%s: exit code %d, want %d\n%s", line, got, code, &stderr)
+	if code >= 0 && done.code != code {
+		s.t.Errorf("%s: exit code %d, want %d\n%s", line, done.code, code, done.stderr)
 	}
-	s.look(line+": standard output", stdout.Bytes())
-	s.look(line+": standard error", stderr.Bytes())
+	s.look(line+": standard output", []byte(done.stdout))
+	s.look(line+": standard error", []byte(done.stderr))
+}
+
+// started makes this process one that has the environment.
+func (s *secret) started() {
+	inDirectory(s.t, s.dir, append([]string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "GORACE=" + goRace}, s.env...))
 }
 
 // files looks for the key in all that was written, in the names, too, which is
