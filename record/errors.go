@@ -13,6 +13,14 @@ import (
 // interrupted the run of its baseline.
 var ErrInterrupted = errors.New("interrupted in the run of the baseline: the program was not started")
 
+// LetGoError is the error of a process that was not recorded, since the user interrupted
+// before that began.
+type LetGoError struct{ Pid int }
+
+func (e *LetGoError) Error() string {
+	return fmt.Sprintf("interrupted before the recording began: process %d goes on, unchanged", e.Pid)
+}
+
 // ErrInputOnce is the error of a program whose standard input a second run would not
 // have.
 var ErrInputOnce = errors.New("values need a second run, and standard input can be read only once: redirect it from a file (< FILE), or from /dev/null if the program reads nothing")

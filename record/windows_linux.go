@@ -3,6 +3,7 @@ package record
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -202,6 +203,9 @@ func (w *windows) listen(keys bool) (stop func()) {
 // Attach records a process that runs already, until it ends or the user ends the
 // recording, which lets it go.
 func (r *Runner) Attach(ctx context.Context, pid int) error {
+	// From the beginning: a process whose code is being changed must not lose us.
+	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer cancel()
 	tgt, err := target.Of(pid, r.Spec.Include, r.Spec.Exclude)
 	if err == nil {
 		err = r.Store.Check()
@@ -210,6 +214,9 @@ func (r *Runner) Attach(ctx context.Context, pid int) error {
 		return err
 	}
 	live, err := probe.Attach(ctx, tgt, pid, r.Spec.Recorder.probe())
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return &LetGoError{Pid: pid}
+	}
 	if err != nil {
 		return err
 	}
@@ -218,8 +225,6 @@ func (r *Runner) Attach(ctx context.Context, pid int) error {
 		r.event(Found{Pid: pid, What: found})
 	}
 	w := &windows{Runner: r, live: live}
-	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer cancel()
 	defer w.listen(r.atTerminal())()
 	r.event(Running{Pid: pid, Attached: true})
 	tr, err := live.DetachOr(ctx)

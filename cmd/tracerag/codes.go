@@ -11,5 +11,5 @@ const (
 	exitRunFailed   = 125 // run: tracerag itself failed
 	exitRunCannot   = 126 // run: the program cannot be executed or recorded
 	exitRunNotFound = 127 // run: there is no such program
-	exitInterrupted = 130 // run: interrupted in the run of the baseline, before the program was started
+	exitInterrupted = 130 // run: interrupted in the run of the baseline; attach: before the recording began
 )

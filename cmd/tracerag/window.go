@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -89,6 +90,11 @@ func runAttach(a *app, ctx context.Context, c *command, args []string) int {
 	r, err := a.runner(s, spec, chooses{})
 	if err == nil {
 		err = r.Attach(ctx, pid)
+	}
+	var letGo *record.LetGoError
+	if errors.As(err, &letGo) {
+		a.fail(err)
+		return exitInterrupted
 	}
 	if err != nil {
 		return a.fail(err)

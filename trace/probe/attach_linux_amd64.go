@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -19,16 +20,13 @@ import (
 // threads are stopped for the moment that the change takes. Only calls that begin
 // after that are seen: below a goroutine stands first what it called next.
 //
-// [Live.Detach] undoes it.
+// [Live.Detach] undoes it. If ctx is done before, the process goes on as it was, and the
+// error is that of ctx.
 func Attach(ctx context.Context, t *target.Target, pid int, o Options) (*Live, error) {
-	p, err := prepare(t, o)
+	p, err := prepareUntil(ctx, t, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	p.code() // now: when the process has ended nothing leads to its file any more
 	proc, err := ptrace.Attach(pid)
 	if err != nil {
 		return nil, err
@@ -46,12 +44,40 @@ func Attach(ctx context.Context, t *target.Target, pid int, o Options) (*Live, e
 		}
 		return nil, fmt.Errorf("process %d was not changed: %w", pid, err)
 	}
+	if ctx.Err() != nil { // somebody waits, and it has run nothing of ours
+		err := errors.Join(l.undo(), proc.Detach())
+		l.r.close()
+		if err != nil {
+			return nil, fmt.Errorf("process %d: letting it go: %w", pid, err)
+		}
+		return nil, ctx.Err()
+	}
 	l.tr.Start = time.Now().UTC()
 	if err := proc.Detach(); err != nil {
 		l.r.close()
 		return nil, fmt.Errorf("process %d: letting it go on: %w", pid, err)
 	}
 	return l, nil
+}
+
+// prepareUntil is prepare, of which nobody has to see the end: it takes seconds for a
+// large program, and changes nothing.
+func prepareUntil(ctx context.Context, t *target.Target, o Options) (*prepared, error) {
+	var p *prepared
+	var err error
+	ready := make(chan struct{})
+	go func() {
+		defer close(ready)
+		if p, err = prepare(t, o); err == nil {
+			p.code() // now: when the process has ended nothing leads to its file any more
+		}
+	}()
+	select {
+	case <-ready:
+		return p, cmp.Or(ctx.Err(), err)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // Found says what an earlier tracerag had left in a process that was attached to, and
