@@ -45,7 +45,7 @@ func Attach(ctx context.Context, t *target.Target, pid int, o Options) (*Live, e
 		return nil, fmt.Errorf("process %d was not changed: %w", pid, err)
 	}
 	if ctx.Err() != nil { // somebody waits, and it has run nothing of ours
-		err := errors.Join(l.undo(), proc.Detach())
+		err := errors.Join(l.undo(false), proc.Detach())
 		l.r.close()
 		if err != nil {
 			return nil, fmt.Errorf("process %d: letting it go: %w", pid, err)
@@ -102,13 +102,14 @@ func (l *Live) changeAll(o Options) (err error) {
 		return err // before anything is changed
 	}
 	if err := l.change(o); err != nil {
-		return errors.Join(err, l.undo())
+		return errors.Join(err, l.undo(false))
 	}
 	return nil
 }
 
-// undo gives the process, which is held, back what change took.
-func (l *Live) undo() error {
+// undo gives the process, which is held, back what change took; ran says that it has run
+// since.
+func (l *Live) undo(ran bool) error {
 	if l.r.mem == nil {
 		return nil
 	}
@@ -119,6 +120,9 @@ func (l *Live) undo() error {
 	o := l.r.owner
 	o.Memory = ptrace.Range{Start: l.r.layout.Base, End: l.r.layout.Base + l.r.layout.Size()}
 	o.Code, o.Marks = l.r.code, l.r.marks.at
+	if !ran {
+		return l.r.unmapAll(&o) // nothing leads there yet, whatever a word in its memory looks like
+	}
 	return l.r.leave(&o)
 }
 
@@ -265,7 +269,7 @@ func (l *Live) Detach() (*trace.Trace, error) {
 		return nil, fmt.Errorf("process %d goes on, and goes on being counted: %w", pid, err)
 	}
 	l.r.proc = proc
-	err = l.undo()
+	err = l.undo(true)
 	if errors.Is(err, errTooMuch) {
 		err = nil // its code is as it was, and what stays mapped is what nobody runs
 	}

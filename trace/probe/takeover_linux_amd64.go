@@ -299,6 +299,11 @@ func (r *running) leave(o *owner) error {
 	if busy {
 		return r.mark(o, leftMagic) // then it stays mapped, which does no harm
 	}
+	return r.unmapAll(o)
+}
+
+// unmapAll unmaps the recorder's memory, to which nothing leads.
+func (r *running) unmapAll(o *owner) error {
 	// The memory that says who we are is the last.
 	for _, m := range []ptrace.Range{o.Code, o.Marks, o.Memory} {
 		err := r.unmap(m)
