@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -23,6 +24,7 @@ import (
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
 	"tracerag/record"
+	"tracerag/trace/store"
 )
 
 const evalHelp = `
@@ -216,18 +218,28 @@ func (a *app) experiment(ctx context.Context, exps []*eval.Experiment, e *evalFl
 	if err != nil {
 		return a.fail(err)
 	}
+	runs, err := a.trialRuns(dir, s, e)
+	if err != nil {
+		return a.fail(err)
+	}
+	bar := a.progress("making prompts")
+	maker := trial.Maker{Dir: dir, Session: runs.Session, Tree: e.tree.options(), Tokenizers: e.tokenizers, Progress: bar.Set, Note: a.warn}
 	var trials []*trial.Trial
 	made := 0
 	for _, x := range exps {
 		t := &trial.Trial{Experiment: x}
 		recording, stop := signal.NotifyContext(ctx, os.Interrupt)
-		traces, err := a.recordRuns(recording, x, dir, s, e)
+		traces, err := runs.Record(recording, x)
 		if err != nil && recording.Err() != nil {
 			err = throttle.ErrInterrupted // and not how the go command or the program took it
 		}
 		stop()
 		if err == nil {
-			err = a.makePrompts(t, traces, dir, s, e)
+			err = maker.Make(t, traces)
+			bar.Close()
+		}
+		if e, ok := errors.AsType[*trial.BaselineFailedError](err); ok {
+			err = fmt.Errorf("%w\n%s", err, a.baselineFailure(e.Failed))
 		}
 		if err != nil {
 			return a.fail(fmt.Errorf("%s: %w", x.Path, err))
@@ -260,6 +272,30 @@ func (a *app) experiment(ctx context.Context, exps []*eval.Experiment, e *evalFl
 	return exitOK
 }
 
+// trialRuns returns what records the runs of experiments, if their traces can be saved.
+func (a *app) trialRuns(dir *results.Dir, s *store.Store, e *evalFlags) (*trial.Runs, error) {
+	if no, ok := errors.AsType[*store.UnwritableError](s.Check()); ok {
+		return nil, fmt.Errorf("traces cannot be saved in %s: %w: choose another directory with --out", no.Dir, no.Err)
+	}
+	self, err := innerCommand()
+	if err != nil {
+		return nil, err
+	}
+	quiet, err := json.Marshal(passed{Quiet: true})
+	if err != nil {
+		return nil, err
+	}
+	return &trial.Runs{
+		Dir: dir, Session: a.session(s), Spec: record.Spec{Recorder: e.recorder, Caller: quiet}, Self: self, Version: version(), Fresh: e.fresh,
+		Begun: func(s trial.Step) func() {
+			if s.Note != "" {
+				a.note("%s", s.Note)
+			}
+			return a.wait(s.What)
+		},
+	}, nil
+}
+
 // askTrials asks what has no answer yet, and adds all answers with their marks to the
 // report. It returns how many questions are still open.
 func (a *app) askTrials(ctx context.Context, trials []*trial.Trial, dir *results.Dir, in *report.Input, e *evalFlags) (open int, err error) {
@@ -269,7 +305,7 @@ func (a *app) askTrials(ctx context.Context, trials []*trial.Trial, dir *results
 		Limits: throttle.Limits{Parallel: e.parallel, PerMinute: e.rate, TokensPerMinute: e.tokenRate, MaxCost: e.maxCost},
 		Config: func(model string) (llm.Config, error) { return a.modelConfig(&e.model, model) },
 		Mask:   a.masker().Clean,
-		Note:   func(err error) { a.note("%s", withWayOut(err)) }, Complain: func(err error) { a.complain("%s", withWayOut(err)) },
+		Note:   a.warn, Complain: func(err error) { a.complain("%s", withWayOut(err)) },
 		Progress: func(what string) (func(done, all int), func()) {
 			bar := a.progress(what)
 			return bar.Set, bar.Close

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -113,15 +112,6 @@ func TestKeyIsNowhere(t *testing.T) {
 		s.run(0, s.serve(llmtest.Say("By `main.feature`.")), ask...)
 		s.files(2, 0)
 	})
-}
-
-// TestExperimentsProgramsGetNoKeys: what an experiment's file has run is not told the
-// keys of the models.
-func TestExperimentsProgramsGetNoKeys(t *testing.T) {
-	got := withoutKeys([]string{"PATH=/bin", "OPENAI_API_KEY=x", "A=OPENAI_API_KEY", "ANTHROPIC_API_KEY=", "TRACERAG_API_KEY_FILE=f", "TRACERAG_MODEL=m"})
-	if want := []string{"PATH=/bin", "A=OPENAI_API_KEY", "TRACERAG_MODEL=m"}; !slices.Equal(got, want) {
-		t.Errorf("left are %q, want %q", got, want)
-	}
 }
 
 // secret runs commands with a key.

@@ -161,8 +161,8 @@ func carryOut(ctx context.Context, dir, text, url string, change func(*Options))
 	t := &Trial{Experiment: e}
 	for i := range e.Inquiries {
 		q := &e.Inquiries[i]
-		err := t.Add(q, material(q), []string{"gpt-4o"}, func(v eval.Variant, text string) error { return saved.SavePrompt(e.Name, q.ID, v, text) }, func(int) {})
-		if err != nil {
+		m := Maker{Dir: saved, Tokenizers: []string{"gpt-4o"}}
+		if err := m.add(t, q, material(q), func(int) {}); err != nil {
 			return outcome{err: err}
 		}
 	}

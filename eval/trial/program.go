@@ -12,11 +12,12 @@ import (
 	"tracerag/eval"
 	"tracerag/eval/results"
 	"tracerag/phrase"
+	"tracerag/trace/symbol"
 )
 
 // Program builds or installs an experiment's program, and returns its path. Begun is told
 // what takes time, and returns what is called when that is done.
-func Program(ctx context.Context, x *eval.Experiment, dir *results.Dir, begun func(what string) (done func())) (string, error) {
+func Program(ctx context.Context, x *eval.Experiment, dir *results.Dir, begun func(Step) (done func())) (string, error) {
 	module, version, ok := x.Program.Module()
 	if ok {
 		return installed(ctx, module, version, begun)
@@ -28,7 +29,7 @@ func Program(ctx context.Context, x *eval.Experiment, dir *results.Dir, begun fu
 	if info, err := os.Stat(from); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("program: directory %s not found", phrase.Quote(from))
 	}
-	defer begun("building " + string(x.Program))()
+	defer begun(Step{What: "building " + string(x.Program)})()
 	// Without the version control's state, which changes with every commit, an
 	// unchanged program is the same binary.
 	to := dir.Path("bin", x.Name)
@@ -40,7 +41,7 @@ func Program(ctx context.Context, x *eval.Experiment, dir *results.Dir, begun fu
 
 // installed returns the path of a program that go install has put among the user's
 // cached files, now or earlier.
-func installed(ctx context.Context, module, version string, begun func(string) func()) (string, error) {
+func installed(ctx context.Context, module, version string, begun func(Step) func()) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("program %s: %w", module, err)
@@ -54,7 +55,7 @@ func installed(ctx context.Context, module, version string, begun func(string) f
 	if program, err := onlyFile(to); err == nil {
 		return program, nil
 	}
-	defer begun("go install " + at)()
+	defer begun(Step{What: "installing " + symbol.Base(module), Note: "go install " + at})()
 	return goBuilds(ctx, to, "", []string{"GOBIN={}", "GOWORK=off", "GOFLAGS="}, "install", at)
 }
 

@@ -2,11 +2,17 @@ package trial
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"tracerag/calltree"
 	"tracerag/eval"
+	"tracerag/eval/results"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
+	"tracerag/session"
+	"tracerag/trace/symbol"
 )
 
 // Material is what an inquiry's prompts are made of.
@@ -15,44 +21,79 @@ type Material struct {
 	Functions []eval.Function // of the call trees, as the prompts name them
 }
 
-// Add makes an inquiry's prompts and measures them by tokenizers, models with public
-// vocabularies. They are the same for all models that are asked, so that these compare: a
-// budget is in tokens of o200k_base. Each is given to save; made is told how many are done.
-func (t *Trial) Add(q *eval.Inquiry, m Material, tokenizers []string, save func(eval.Variant, string) error, made func(n int)) error {
-	a := &inquiry{Inquiry: q, prompts: map[eval.Variant]*prompt.Prompt{}, functions: m.Functions}
+// Maker makes prompts.
+type Maker struct {
+	Dir        *results.Dir
+	Session    *session.Session
+	Tree       session.TreeOptions
+	Tokenizers []string // models with public vocabularies, by which prompts are measured
+	Progress   func(done, all int)
+	Note       func(error)
+}
+
+// Make makes the prompts of a trial, of the traces of its runs by their names. They are
+// the same for all models that are asked, so that these compare: a budget is in tokens of
+// o200k_base.
+func (m *Maker) Make(t *Trial, traces map[string]string) error {
+	for i := range t.Inquiries {
+		q := &t.Inquiries[i]
+		var ids []string
+		for _, r := range q.Runs {
+			ids = append(ids, traces[r])
+		}
+		m.Session.Mask.LearnText(q.Question)
+		views, err := m.Session.Open(ids, m.Tree)
+		if err != nil {
+			return fmt.Errorf("inquiry %s: %w", q.ID, err)
+		}
+		in, err := m.Session.PromptInput(q.Question, false, views...)
+		if err != nil {
+			return fmt.Errorf("inquiry %s: %w", q.ID, err)
+		}
+		made := func(n int) { m.Progress(i*len(t.Variants)+n, len(t.Inquiries)*len(t.Variants)) }
+		if err := m.add(t, q, Material{in, functionsIn(views)}, made); err != nil {
+			return err
+		}
+		if i == 0 {
+			whole := views[0].Sources.Whole()
+			for _, missing := range whole.Missing {
+				m.Note(fmt.Errorf("%s: not counted, for its source is not here: %s", t.Name, missing))
+			}
+			t.ModuleLines = whole.Lines
+		}
+	}
+	for _, q := range t.inquiries {
+		if names := eval.Unknown(q.Inquiry, q.functions); len(names) > 0 {
+			m.Note(fmt.Errorf("%s: inquiry %s: its criteria expect functions that its call trees lack: %s", t.Name, q.ID, strings.Join(names, ", ")))
+		}
+	}
+	return nil
+}
+
+// add makes, measures and saves an inquiry's prompts. made is told how many are done.
+func (m *Maker) add(t *Trial, q *eval.Inquiry, of Material, made func(n int)) error {
+	a := &inquiry{Inquiry: q, prompts: map[eval.Variant]*prompt.Prompt{}, functions: of.Functions}
 	a.sizes.tokens = map[eval.Variant]map[string]int{}
 	for k, v := range t.Variants {
 		made(k)
-		p, err := buildVariant(m.Input, v)
+		p, err := buildVariant(of.Input, v)
 		if err != nil {
 			return fmt.Errorf("inquiry %s, %s: %w", q.ID, v, err)
 		}
 		a.prompts[v] = p
 		a.sizes.tokens[v] = map[string]int{}
-		for _, tokenizer := range tokenizers {
+		for _, tokenizer := range m.Tokenizers {
 			a.sizes.tokens[v][tokenizer] = tokens.For(tokenizer).Count(p.Text)
 		}
-		if err := save(v, p.Text); err != nil {
+		if err := m.Dir.SavePrompt(t.Name, q.ID, v, p.Text); err != nil {
 			return err
 		}
 	}
-	if err := a.measure(m.Input); err != nil {
+	if err := a.measure(of.Input); err != nil {
 		return fmt.Errorf("inquiry %s: %w", q.ID, err)
 	}
 	t.inquiries = append(t.inquiries, a)
 	return nil
-}
-
-// Unknown returns what inquiries' criteria expect and their call trees have not, a line
-// for each of these inquiries.
-func (t *Trial) Unknown() []string {
-	var out []string
-	for _, q := range t.inquiries {
-		if names := eval.Unknown(q.Inquiry, q.functions); len(names) > 0 {
-			out = append(out, fmt.Sprintf("%s: inquiry %s: its criteria expect functions that its call trees have not: %s", t.Name, q.ID, strings.Join(names, ", ")))
-		}
-	}
-	return out
 }
 
 func buildVariant(in prompt.Input, v eval.Variant) (*prompt.Prompt, error) {
@@ -80,4 +121,31 @@ func (q *inquiry) measure(in prompt.Input) error {
 	var err error
 	q.sizes.files, q.sizes.fileLines, err = prompt.Files(in)
 	return err
+}
+
+// functionsIn are the functions of trees, by the names that prompts show, in the order of
+// their first calls.
+func functionsIn(views []*session.View) []eval.Function {
+	var all []eval.Function
+	index := map[string]int{}
+	callers := map[string]map[string]bool{}
+	for _, v := range views {
+		v.Tree.Walk(func(n *calltree.Node, _ int) bool {
+			name := symbol.Short(n.Func.Name)
+			if _, ok := index[name]; !ok {
+				index[name] = len(all)
+				callers[name] = map[string]bool{}
+				text := v.Text(*n.Func)
+				all = append(all, eval.Function{Name: name, File: text.Display, Start: text.Start, End: text.End})
+			}
+			if n.Parent != nil {
+				callers[name][symbol.Short(n.Parent.Func.Name)] = true
+			}
+			return true
+		})
+	}
+	for name, set := range callers {
+		all[index[name]].Callers = slices.Sorted(maps.Keys(set))
+	}
+	return all
 }

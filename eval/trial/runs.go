@@ -1,4 +1,4 @@
-package main
+package trial
 
 import (
 	"context"
@@ -17,30 +17,43 @@ import (
 
 	"tracerag/eval"
 	"tracerag/eval/results"
-	"tracerag/eval/trial"
 	"tracerag/phrase"
 	"tracerag/record"
-	"tracerag/trace/store"
+	"tracerag/session"
 )
 
-// An experiment's runs are recorded by a tracerag run of their own each, as an agent's
-// are: the recorder hands the program our standard input and output, and these are
-// the experiment's, which says what the program reads.
+// Runs records the runs of experiments. Each is recorded in a process of its own: the
+// recorder hands the program our standard input and output, and these are the
+// experiment's, which says what the program reads.
+type Runs struct {
+	Dir     *results.Dir
+	Session *session.Session // whose store takes the traces
+	Spec    record.Spec      // what is the same of all runs
+	Self    []string         // see [record.NewChild]
+	Version string           // of the recorder: runs of another one are recorded anew
+	Fresh   bool             // all are recorded anew
+	Begun   func(Step) (done func())
+}
 
-// recordRuns records those runs of an experiment that its inquiries are about, unless
-// that was done before and nothing has changed, and returns the traces' IDs by the
-// runs' names.
-func (a *app) recordRuns(ctx context.Context, x *eval.Experiment, dir *results.Dir, s *store.Store, e *evalFlags) (map[string]string, error) {
-	var no *store.UnwritableError
-	if err := s.Check(); errors.As(err, &no) {
-		return nil, fmt.Errorf("traces cannot be saved in %s: %w: choose another directory with --out", no.Dir, no.Err)
-	}
-	program, err := trial.Program(ctx, x, dir, func(what string) func() {
-		if strings.HasPrefix(what, "go install") {
-			a.note("%s", what)
-		}
-		return a.wait(what)
-	})
+// Step is something that takes its time.
+type Step struct {
+	What string
+	Note string // for the user to know; "": nothing
+}
+
+// BaselineFailedError says that an experiment's baseline failed, so that nothing would be
+// pruned by it.
+type BaselineFailedError struct{ Failed record.BaselineFailed }
+
+func (e *BaselineFailedError) Error() string {
+	return "the experiment's baseline failed, so that nothing would be pruned by it: give others in the file, or none"
+}
+
+// Record records those runs of an experiment that its inquiries are about, unless that
+// was done before and nothing has changed, and returns the traces' IDs by the runs'
+// names.
+func (r *Runs) Record(ctx context.Context, x *eval.Experiment) (map[string]string, error) {
+	program, err := Program(ctx, x, r.Dir, r.Begun)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +63,7 @@ func (a *app) recordRuns(ctx context.Context, x *eval.Experiment, dir *results.D
 			if traces[name] != "" {
 				continue
 			}
-			id, err := a.recordRun(ctx, x, name, program, dir, s, e)
+			id, err := r.one(ctx, x, name, program)
 			if err != nil {
 				return nil, fmt.Errorf("run %s: %w", name, err)
 			}
@@ -60,8 +73,8 @@ func (a *app) recordRuns(ctx context.Context, x *eval.Experiment, dir *results.D
 	return traces, nil
 }
 
-// recordRun records one run, or finds the trace of it.
-func (a *app) recordRun(ctx context.Context, x *eval.Experiment, name, program string, dir *results.Dir, s *store.Store, e *evalFlags) (string, error) {
+// one records one run, or finds the trace of it.
+func (r *Runs) one(ctx context.Context, x *eval.Experiment, name, program string) (string, error) {
 	run := x.Runs[name]
 	scratch, err := os.MkdirTemp("", "tracerag-experiment-")
 	if err != nil {
@@ -71,28 +84,29 @@ func (a *app) recordRun(ctx context.Context, x *eval.Experiment, name, program s
 	if err := x.Lay(scratch); err != nil {
 		return "", err
 	}
-	madeOf, err := hashRun(x, run, program, scratch, e)
+	madeOf, err := r.hash(x, run, program, scratch)
 	if err != nil {
 		return "", err
 	}
-	have, err := dir.Run(x.Name, name)
+	have, err := r.Dir.Run(x.Name, name)
 	if err != nil {
 		return "", err
 	}
-	if have.Of == madeOf && !e.fresh {
-		if _, err := s.Find(have.Trace); err == nil {
+	if have.Of == madeOf && !r.Fresh {
+		if _, err := r.Session.Store.Find(have.Trace); err == nil {
 			return have.Trace, nil
 		}
 	}
 	command := append([]string{filepath.Base(program)}, run.Args...)
-	a.masker().LearnArgs(command)
-	a.note("%s: recording %s", x.Name, phrase.CommandLine(command))
-	defer a.wait("recording " + phrase.CommandLine(command))()
-	spec := record.Spec{Command: command, Dir: scratch, Store: dir.Traces(), Recorder: e.recorder}
+	r.Session.Mask.LearnArgs(command)
+	what := "recording " + phrase.CommandLine(command)
+	defer r.Begun(Step{What: what, Note: x.Name + ": " + what})()
+	spec := r.Spec
+	spec.Command, spec.Dir, spec.Store = command, scratch, r.Dir.Traces()
 	if len(x.Baseline) > 0 {
 		spec.Baseline = phrase.CommandLine(x.Baseline)
 	}
-	report, printed, err := recordApart(ctx, spec, run.Stdin, program)
+	report, printed, err := r.apart(ctx, spec, run.Stdin, program)
 	switch {
 	case err != nil:
 		return "", err
@@ -101,24 +115,17 @@ func (a *app) recordRun(ctx context.Context, x *eval.Experiment, name, program s
 	case len(report.Traces) != 1 || report.Code != run.Exit:
 		return "", fmt.Errorf("%s exited with %d, want %d%s\nif it should, say so in the file: exit: %[2]d", phrase.CommandLine(command), report.Code, run.Exit, lastLines(printed))
 	case report.BaselineFailed != nil:
-		return "", fmt.Errorf("the experiment's baseline failed, so that nothing would be pruned by it: give others in the file, or none\n%s", a.baselineFailure(*report.BaselineFailed))
+		return "", &BaselineFailedError{*report.BaselineFailed}
 	}
 	id := report.Traces[0]
-	return id, dir.SaveRun(x.Name, name, results.Run{Trace: id, Of: madeOf})
+	return id, r.Dir.SaveRun(x.Name, name, results.Run{Trace: id, Of: madeOf})
 }
 
-// recordApart records in a process of its own: the recorder hands the program our
+// apart records in a process of its own: the recorder hands the program our
 // standard input and output, and these are the experiment's. printed is what the program
 // and the recorder printed.
-func recordApart(ctx context.Context, spec record.Spec, stdin, program string) (report record.Report, printed string, err error) {
-	self, err := innerCommand()
-	if err == nil {
-		spec.Caller, err = json.Marshal(passed{Quiet: true})
-	}
-	if err != nil {
-		return report, "", err
-	}
-	child, err := record.NewChild(ctx, self, spec)
+func (r *Runs) apart(ctx context.Context, spec record.Spec, stdin, program string) (report record.Report, printed string, err error) {
+	child, err := record.NewChild(ctx, r.Self, spec)
 	if err != nil {
 		return report, "", err
 	}
@@ -154,22 +161,12 @@ func withoutKeys(env []string) []string {
 	})
 }
 
-// lastLines is the end of what a program printed, to stand below an error.
-func lastLines(text string) string {
-	const most = 10
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	if text = strings.Join(lines[max(0, len(lines)-most):], "\n"); text == "" {
-		return ""
-	}
-	return "\n" + text
-}
-
-// hashRun is a hash of all that a run's trace depends on: the program, what it gets,
+// hash is a hash of all that a run's trace depends on: the program, what it gets,
 // and who records it.
-func hashRun(x *eval.Experiment, run eval.Run, program, files string, e *evalFlags) (string, error) {
+func (r *Runs) hash(x *eval.Experiment, run eval.Run, program, files string) (string, error) {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
-	if err := enc.Encode([]any{version(), run, x.Baseline, e.recorder, filepath.Base(program)}); err != nil {
+	if err := enc.Encode([]any{r.Version, run, x.Baseline, r.Spec.Recorder, filepath.Base(program)}); err != nil {
 		return "", err
 	}
 	f, err := os.Open(program)
