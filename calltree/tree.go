@@ -26,6 +26,12 @@
 //
 // Functions of different trees are the same if their linker names are: traces
 // of two builds compare, and neither lines nor addresses tell nodes apart.
+//
+// # A new output of tracerag tree
+//
+// An output is a Write method of [Tree], in a file of this package, with a golden file
+// in testdata. tree's flag --format (cmd/tracerag/tree.go) names it; package export
+// offers it as a file for other tools by a row of its Formats.
 package calltree
 
 import (

@@ -48,4 +48,11 @@
 // answers io.EOF both for a finished stream and for a connection that was closed
 // half-way, loses a last line without a newline and the error behind a comment
 // line, and it has no retries and hides the headers of an error.
+//
+// # A new vendor
+//
+// A vendor with an OpenAI-compatible endpoint needs no code: a base URL and a key. Its own
+// variables are read in env.go, its way to refuse a prompt that is too long is a pattern
+// in overflow.go, a parameter that it refuses is a row of the adaptations in dialect.go,
+// its prices are in price.go. Its models' context sizes are in prompt/tokens/models.txt.
 package llm

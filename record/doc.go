@@ -16,4 +16,10 @@
 //
 // Nothing is printed here but what the recorded program prints. What a user may want to
 // know meanwhile is an [Event]; what went wrong is an error of a type of its own.
+//
+// # A new recorder
+//
+// A recorder is a package below trace, beside trace/probe and trace/breakpoint, with one
+// function from a [target.Target] to a [trace.Trace]. [Options] names it, and
+// recorder.go chooses it and says which programs it can't handle.
 package record
