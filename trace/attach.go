@@ -1,7 +1,7 @@
 package trace
 
 // AttachGoroutines sets the creator of every goroutine whose go statement
-// stands in a function with exactly one node: then that node ran it. A function
+// is in a function with exactly one node: then that node ran it. A function
 // with several nodes leaves the creator unknown, since a wrong one would be
 // worse than none; so does one that the goroutine itself called or, by the
 // goroutines that it started, led to. It is for recorders that do not see which

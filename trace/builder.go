@@ -7,11 +7,11 @@ type Frame struct {
 	Func     FuncID
 	CallLine int // line of the call within the caller's frame; 0 unknown
 	Inlined  bool
-	Via      bool // unrecorded functions stand between the caller's frame and this one
+	Via      bool // unrecorded functions are between the caller's frame and this one
 }
 
 // Root says in what kind of root, and for a goroutine by which go statement,
-// a stack stands.
+// a stack is.
 type Root struct {
 	Kind RootKind
 	Go   GoStmt // zero but for RootGoroutine
@@ -120,7 +120,7 @@ func (b *Builder) Root(root Root, f Frame, n int64) NodeID {
 // Child records n calls of f by parent, a node that this builder returned, and
 // returns its node. Repeated calls of one function from one line are one node.
 //
-// A function that stands on the path from parent up becomes a Recursive leaf.
+// A function that is on the path from parent up becomes a Recursive leaf.
 // The calls made inside it belong to that ancestor: a recorder names the leaf
 // as their parent, and Child hangs them below the ancestor.
 func (b *Builder) Child(parent NodeID, f Frame, n int64) NodeID {

@@ -25,7 +25,7 @@ func (t *Trace) Check() error {
 		case n.Calls > math.MaxInt64-calls:
 			return fmt.Errorf("node %d: the sum of the calls does not fit into 64 bits", id)
 		case n.Root != RootGoroutine && n.Go != GoStmt{}:
-			return fmt.Errorf("node %d: a go statement on a node that is no goroutine's root", id)
+			return fmt.Errorf("node %d: a go statement on a node that is not a goroutine's root", id)
 		case n.Go.Creator < 0 || int(n.Go.Creator) > len(t.Nodes):
 			return fmt.Errorf("node %d: no creator %d", id, n.Go.Creator.Node())
 		case n.Go.Creator != 0 && t.Nodes[n.Go.Creator.Node()].Flags.Has(Recursive):
@@ -50,7 +50,7 @@ func (t *Trace) Check() error {
 }
 
 // checkRecursion verifies that a node is flagged recursive if and only if its
-// function stands on the path above it.
+// function is on the path above it.
 func (t *Trace) checkRecursion() error {
 	// The tree from the top down: the first child of each node and, last, the
 	// first root; and the next child of the same parent.
@@ -72,7 +72,7 @@ func (t *Trace) checkRecursion() error {
 	for id := *list(NoNode); id != NoNode; {
 		n := &t.Nodes[id]
 		if marked := n.Flags.Has(Recursive); marked != on[n.Func] {
-			return fmt.Errorf("node %d: marked recursive is %v, but its function on the path above is %v", id, marked, on[n.Func])
+			return fmt.Errorf("node %d: flagged recursive is %v, but its function on the path above is %v", id, marked, on[n.Func])
 		}
 		if first[id] != NoNode {
 			on[n.Func] = true
@@ -95,7 +95,7 @@ func (t *Trace) checkCreators() error {
 }
 
 // maxLevels bounds how deep a trace in a file is, goroutines below the node that
-// started them: what looks at a tree goes down by recursion. A function stands on a
+// started them: what looks at a tree goes down by recursion. A function is on a
 // path once, so that a program would need as many functions.
 const maxLevels = 1 << 16
 

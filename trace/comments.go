@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// meta is what stands in the file's comments, one fact a comment, as
+// meta is the content of the file's comments, one fact a comment, as
 // "tracerag.KEY=JSON".
 //
 // Later writers may add facts without a new format version: a reader passes
@@ -122,7 +122,7 @@ func (t *Trace) comments() ([]string, error) {
 	return out, nil
 }
 
-// readComments returns what stands in the comments of a profile.
+// readComments returns what is in the comments of a profile.
 func readComments(comments []string) (*meta, error) {
 	values := map[string][]string{}
 	for _, c := range comments {
@@ -152,7 +152,7 @@ func readComments(comments []string) (*meta, error) {
 		case f.key == "format" && m.Format < 1:
 			return nil, fmt.Errorf("a damaged trace: comment %sformat is missing or not positive", prefix)
 		case f.key == "requires" && len(m.Requires) > 0:
-			return nil, fmt.Errorf("reading this trace requires what this tracerag does not know (%s): update tracerag", strings.Join(m.Requires, ", "))
+			return nil, fmt.Errorf("this trace needs features that this tracerag does not have (%s): update tracerag", strings.Join(m.Requires, ", "))
 		case f.key == "total" && len(v) == 0:
 			return nil, fmt.Errorf("a damaged trace: comment %stotal is missing", prefix)
 		}

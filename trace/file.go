@@ -11,7 +11,7 @@ import (
 
 // The file is a pprof profile (docs/trace-format.md): each node is a sample,
 // its path the sample's locations, its calls the sample's value. What pprof has
-// no field for stands in labels and comments that begin with this prefix.
+// no field for is in labels and comments that begin with this prefix.
 const prefix = "tracerag."
 
 // FormatVersion is the version of the labels and comments. A reader takes its
@@ -53,7 +53,7 @@ func ReadProfile(r io.Reader) (*profile.Profile, error) { return Limit{}.ReadPro
 // Read reads a trace that Write wrote. A profile of another tool gives
 // ErrForeign, anything else an error that says what is wrong with it.
 //
-// A file is read twice: its tables, which stand behind the samples that refer to
+// A file is read twice: its tables, which are behind the samples that refer to
 // them, and then the samples, each of which becomes a node at once. So the paths,
 // most of a file, are never in memory.
 func (l Limit) Read(r io.Reader) (*Trace, error) {
@@ -80,7 +80,7 @@ type Head struct {
 	Calls int64
 }
 
-// ReadHead reads what stands beside the nodes of a trace. It takes no memory for the
+// ReadHead reads what is beside the nodes of a trace. It takes no memory for the
 // nodes, but it counts them: what another tool has left out or merged is found.
 func (l Limit) ReadHead(r io.Reader) (*Head, error) {
 	s, err := l.scan(r)
@@ -102,7 +102,7 @@ type scanned struct {
 	in     *input
 	b      *budget
 	tables *profile.Profile // without the samples
-	texts  []byte           // what the strings stand in
+	texts  []byte           // what the strings are in
 	ends   []int            // where in texts each string ends
 	got    total
 }

@@ -243,7 +243,7 @@ func TestUnreadableFilesSayWhatIsWrong(t *testing.T) {
 			addComment(p, `lines={"function":1,"first":1,"states":"r"}`)
 		}), "function 1 is repeated or unknown"},
 		{"lines of function 0", edit(func(p *profile.Profile) { addComment(p, `lines={"first":1,"states":"r"}`) }), "function 0 is repeated or unknown"},
-		{"states that there are not", edit(func(p *profile.Profile) { addComment(p, `lines={"function":1,"first":1,"states":"rxr"}`) }), `unknown states of lines in "rxr"`},
+		{"unknown states", edit(func(p *profile.Profile) { addComment(p, `lines={"function":1,"first":1,"states":"rxr"}`) }), `unknown states of lines in "rxr"`},
 		{"lines that are not trimmed", edit(func(p *profile.Profile) { addComment(p, `lines={"function":1,"first":1,"states":"r."}`) }), "no code"},
 		{"no lines", edit(func(p *profile.Profile) { addComment(p, `lines={"function":1,"first":1}`) }), "no lines"},
 		{"lines from line 0", edit(func(p *profile.Profile) { addComment(p, `lines={"function":1,"states":"r"}`) }), "first line is 0"},
@@ -293,7 +293,7 @@ func setComment(p *profile.Profile, key, value string) {
 }
 
 // A later version may add facts that this one can do without.
-func TestUnknownFactsArePassedOver(t *testing.T) {
+func TestUnknownFactsAreSkipped(t *testing.T) {
 	want := sampleTrace()
 	p, err := profile.ParseData(encode(t, want))
 	if err != nil {

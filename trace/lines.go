@@ -19,7 +19,7 @@ const (
 	// LineNoCode: the function has no code of its own there that could tell. The
 	// line is blank, a comment, a brace, or a declaration; or what the compiler has
 	// left of it is nothing, a jump or a move, as of break or x = 0; or what
-	// stands there belongs to another function, as the body of a function literal
+	// is there belongs to another function, as the body of a function literal
 	// does.
 	LineNoCode LineState = '.'
 	// LineRan: something on it ran.

@@ -5,7 +5,7 @@
 // as a calling context tree: activations merged by their path from the root,
 // so that a function called a million times from one place is one [Node] with
 // a count, and the same function called from two places is two nodes. The
-// nodes stand in the order of their first call, which is the order in which
+// nodes are in the order of their first call, which is the order in which
 // the program's story is told later (Kamiya 2024, section 3, step 5).
 //
 // Terms used throughout:
@@ -17,7 +17,7 @@
 //     above it. It is a leaf: the calls made inside it are counted at the
 //     ancestor, so the tree stays bounded and no call is lost.
 //   - A call is via others when functions that were not recorded (the standard
-//     library, by default) stand between caller and callee.
+//     library, by default) are between caller and callee.
 //   - A line ran if anything on it did, in any call of its function ([Lines]).
 //   - A floor is a count that may be too low, because the recorder stopped
 //     watching the function.
@@ -54,7 +54,7 @@ type Trace struct {
 
 	Goroutines int64 // goroutines in which a recorded call was seen
 	Functions  []Function
-	Nodes      []Node // in order of first call; a parent stands before its children
+	Nodes      []Node // in order of first call; a parent is before its children
 	Losses     []Loss
 
 	Activations []Activation // observed values, by node and in the order of the calls; nil none
@@ -167,7 +167,7 @@ type Flags uint8
 const (
 	Inlined     Flags = 1 << iota // an activation without a frame of its own
 	Recursive                     // a call of a function that is on the path above: a leaf
-	Via                           // unrecorded functions stand between caller and callee
+	Via                           // unrecorded functions are between caller and callee
 	Floor                         // the count may be too low
 	Approximate                   // the count may be off either way
 )

@@ -25,7 +25,7 @@ const MaxActivations = 16
 //
 // Text is one line of Go's notation for values with the types left out, and
 // equal values have equal texts: there are no addresses in it, a map's entries
-// stand in order. What is left out is written "...".
+// are in order. What is left out is written "...".
 type Value struct {
 	Name   string `json:"name,omitempty"`   // "" for a result without a name
 	Type   string `json:"type,omitempty"`   // as in Go, by package names: "*http.Request"

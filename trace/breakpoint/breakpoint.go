@@ -6,11 +6,11 @@
 // hundreds of microseconds, where a call costs one nanosecond. So a function's
 // breakpoint is lifted after a number of stops (Options.MaxHits), a number that
 // falls to one as all stops add up (to Options.MaxStops). What was lifted is marked: its counts are floors, and callers that came
-// later are missing unless they stand on a stack. While packages are initialised
+// later are missing unless they are on a stack. While packages are initialised
 // the limit is a low one, and when main.main begins every function is watched
 // anew.
 //
-// Where the breakpoints stand. A function's breakpoint stands behind its stack
+// Where the breakpoints are. A function's breakpoint is behind its stack
 // check, because a stack that grows runs the check twice. A call that was
 // inlined has a breakpoint at the lowest address of its body; the compiler
 // moves such code about, so its counts are approximate.
@@ -139,7 +139,7 @@ func kill(pid int) {
 func launchError(t *target.Target, err error) error {
 	switch {
 	case errors.Is(err, syscall.EPERM):
-		return fmt.Errorf("%s: starting it under ptrace is not permitted here: %w\nin a container allow it with --cap-add=SYS_PTRACE or a seccomp profile with ptrace; with Yama, /proc/sys/kernel/yama/ptrace_scope 0 or 1 permits it, 2 for root only, 3 for nobody", t.Path, err)
+		return fmt.Errorf("%s: starting it under ptrace is not permitted here: %w\nin a container allow it with --cap-add=SYS_PTRACE or a seccomp profile with ptrace; with Yama, /proc/sys/kernel/yama/ptrace_scope 0 or 1 permits it, 2 for root only, 3 forbids it", t.Path, err)
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Errorf("%s: %w\nis it executable? chmod +x %s", t.Path, err, t.Path)
 	}

@@ -70,7 +70,7 @@ func newNodeIndex(tr *trace.Trace) *nodeIndex {
 	return x
 }
 
-// find returns the node that stands where node id of the other run's trace does, or
+// find returns the node in the place of node id of the other run's trace, or
 // NoNode. Where a caller calls a function from one line only, the line need not be
 // known to both. A goroutine that several nodes started is none of them: which one
 // it was is not known.

@@ -55,7 +55,7 @@ type Observation struct {
 // first calls of nodes of tr, a trace of the same program run in the same way. The
 // target should be Silent: its output has been seen once.
 //
-// A breakpoint stands at the entry of each of the functions, and while an observed
+// A breakpoint is at the entry of each of the functions, and while an observed
 // call runs, at the place where it returns to. A function's are lifted when all of
 // its nodes have been observed, or after ObserveOptions.MaxHits stops. Calls are matched
 // to nodes by their stacks, which are read as Record reads them. The inlined calls

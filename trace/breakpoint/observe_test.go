@@ -94,7 +94,7 @@ func TestObserveIsBounded(t *testing.T) {
 	}
 }
 
-// A secret is told before its string is cut: afterwards nobody could.
+// Secrets are looked for before a string is cut: afterwards they cannot be recognized.
 func TestObserveMasksWhatItCuts(t *testing.T) {
 	path := fixtures.Build(t, "values")
 	r := record(t, recordingTest{Job: job{Args: []string{path}, MaxHits: unlimited, Observe: true, ObserveMask: "long long"}})

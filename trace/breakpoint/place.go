@@ -131,7 +131,7 @@ func (r *recording) goroutine(th proc.Thread, regs proc.Registers) goroutine {
 	stmt, ok := r.gos[pc]
 	if !ok {
 		// The pc is the return address of the call that made the goroutine.
-		// Wrappers are not source: the statement stands in what they wrap.
+		// Wrappers are not source: the statement is in what they wrap.
 		if fs := r.t.Binary.Frames(pc - r.slide - 1); pc != 0 && len(fs) > 0 {
 			stmt.Func, stmt.File, stmt.Line = fs[0].Name, fs[0].File, fs[0].Line
 		}

@@ -32,7 +32,7 @@ func (r *recording) arm(ctx context.Context) error {
 	return nil
 }
 
-// plan chooses where the breakpoints stand.
+// plan chooses where the breakpoints are.
 func (r *recording) plan() {
 	byKey := map[string]*watched{}
 	watch := func(name string, line int, addr uint64) *watched {

@@ -8,7 +8,7 @@ import (
 	"tracerag/trace/executable"
 )
 
-// untouched is how many bytes at a function's beginning no breakpoint stands in, where
+// untouched is how many bytes at a function's beginning no breakpoint is in, where
 // the program may write over functions or copy their first instructions. Those
 // who do so write 5 to 14 bytes, and copy whole instructions, so 28 bytes at most.
 // A breakpoint among them would be copied too, or would be put back long after it was lifted.

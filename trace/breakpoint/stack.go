@@ -13,7 +13,7 @@ const (
 	maxDepth  = 1 << 24 // looked at: Go ends a program whose stack reaches 1 GB
 )
 
-// stackReader reads words of a stack, which stand near each other.
+// stackReader reads words of a stack, which are near each other.
 type stackReader struct {
 	mem  proc.MemoryReadWriter
 	base uint64
@@ -176,7 +176,7 @@ func (r *recording) walkPointers(regs proc.Registers, p *point) stack {
 			return out
 		}
 		if next <= fp {
-			// Callers stand at higher addresses. A link that does not was
+			// Callers are at higher addresses. A link that does not was
 			// never a frame pointer: this return address is the last one.
 			if c := r.caller(ret, false); ret != 0 && c.pc != 0 {
 				out.add(c.pc)

@@ -11,7 +11,7 @@ import (
 // the running process.
 type traps interface {
 	set(addr uint64) error
-	// clear takes a breakpoint away. A thread that stands at it goes on.
+	// clear takes a breakpoint away. A thread that is at it goes on.
 	clear(addr uint64) error
 	// hits returns the threads that ran into a breakpoint since the target was
 	// resumed, and lets each of them pass it when the target is resumed next.

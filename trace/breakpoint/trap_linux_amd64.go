@@ -26,7 +26,7 @@ const int3 = 0xCC
 //
 // Getting past one is cheaper, too. delve puts the instruction back, lets the
 // thread make one step, and writes the breakpoint again: a dozen system calls,
-// each in another thread. But nearly all of our breakpoints stand on a "push
+// each in another thread. But nearly all of our breakpoints are on a "push
 // %rbp" or on a no-op, which are done by changing the thread's registers. For
 // other instructions delve's way remains.
 type rawTraps struct {

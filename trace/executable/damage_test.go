@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// What is not a readable Go program is told apart, and the message says what
+// Files that are not readable Go programs are recognized, and the message says what
 // to do.
 func TestOpenErrors(t *testing.T) {
 	good, err := os.ReadFile(build(t, "zoo", "GOOS=linux GOARCH=amd64 -ldflags=-s"))

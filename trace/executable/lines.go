@@ -2,7 +2,7 @@ package executable
 
 import "iter"
 
-// LineSpan is machine code that stands next to each other and belongs to one line
+// LineSpan is a piece of machine code that belongs to one line
 // of the function that has it.
 type LineSpan struct {
 	From, To uint64 // pcs, To exclusive

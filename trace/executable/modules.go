@@ -88,7 +88,7 @@ func (f *File) Std(pkg string) bool {
 }
 
 // stdRoots tells for each first path element of the functions' packages if any
-// of these functions stands below the source root of the runtime.
+// of these functions is below the source root of the runtime.
 //
 // It goes by first elements, not packages, because there are standard packages
 // with files elsewhere only: those with cgo-made files, and a FIPS 140 module

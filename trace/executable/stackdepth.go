@@ -1,6 +1,6 @@
 package executable
 
-// StackDepth returns how far below the return address the stack pointer stands
+// StackDepth returns how far below the return address the stack pointer is
 // at pc, in bytes: 0 at a function's entry and in a function without a frame,
 // and also where the binary does not say.
 func (f *File) StackDepth(pc uint64) int64 {

@@ -15,7 +15,7 @@ import (
 // sumChunk is how much of a program one goroutine hashes at a time.
 const sumChunk = 1 << 20
 
-// Sum returns the SHA-256 of all that the program puts into memory: its code, its
+// Sum returns the SHA-256 of everything that the program puts into memory: its code, its
 // data and the tables that [Open] reads, each with its place. Two programs with the
 // same sum run the same instructions, whatever their build IDs say. Debug
 // information and symbols are not part of it.

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What the binary tells of each kind of function.
+// What is read of the executable for each kind of function.
 func TestFuncs(t *testing.T) {
 	f := mustOpen(t, build(t, "zoo", ""))
 	dir, err := filepath.Abs("testdata/zoo")

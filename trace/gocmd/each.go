@@ -192,7 +192,7 @@ func takeTestFlags(args []string, names ...string) (rest []string, values map[st
 }
 
 // testKind tells what the go command takes a name for, "" for no name of a test: what
-// the program's initialisation or TestMain prints stands in a listing, too.
+// the program's initialisation or TestMain prints is in a listing, too.
 func testKind(name string) string {
 	for _, kind := range []string{"Test", "Example", "Fuzz", "Benchmark"} {
 		rest, ok := strings.CutPrefix(name, kind)

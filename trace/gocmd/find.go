@@ -13,7 +13,7 @@ import (
 // package instead of a program:
 //
 //   - a directory with Go files (./cmd/app, cmd/app, .), or a Go file,
-//   - when there is no such program, an import path (example.com/app/cmd/x) of a
+//   - if no such program exists, an import path (example.com/app/cmd/x) of a
 //     package main that the module in dir knows, or a package at a version
 //     (example.com/x@latest).
 //

@@ -133,7 +133,7 @@ func joinQuoted(words []string) (string, error) {
 		case !strings.Contains(w, `"`):
 			quoted[i] = `"` + w + `"`
 		default:
-			return "", fmt.Errorf("%s has both kinds of quotes in it, which the go command cannot take", w)
+			return "", fmt.Errorf("%s contains both kinds of quotes: the go command does not accept that", w)
 		}
 	}
 	return strings.Join(quoted, " "), nil

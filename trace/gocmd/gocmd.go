@@ -7,7 +7,7 @@
 //
 // The go command is not imitated. It builds, caches, vets, chooses working
 // directories and environment, turns -run into -test.run, prints ok and FAIL, and
-// exits as ever; only two flags are put in front of the user's own:
+// exits as it does alone; only two flags are put in front of the user's own:
 //
 //   - -gcflags, so that the compiler does not inline. An inlined call has no
 //     entry of its own to be counted, so without inlining every call in the source
@@ -67,7 +67,7 @@ type Command struct {
 	rest   int    // of go run: index of the program's first argument
 }
 
-// flag is a flag of the go command as it stands in a command line.
+// flag is a flag of the go command as it is in a command line.
 type flag struct {
 	at, words int // Args[at:at+words]
 	name      string
@@ -78,7 +78,7 @@ type flag struct {
 var goName = regexp.MustCompile(`^go(tip|[0-9]+(\.[0-9]+)*((rc|beta)[0-9]+)?)?(\.exe)?$`)
 
 // Parse returns the go run or go test command that args are, or nil when they are
-// anything else. An error says that the command cannot be recorded as it stands.
+// anything else. An error says that the command cannot be recorded as it is.
 func Parse(args []string) (*Command, error) {
 	if len(args) == 0 || !goName.MatchString(filepath.Base(args[0])) {
 		return nil, nil
@@ -105,7 +105,7 @@ func Parse(args []string) (*Command, error) {
 }
 
 // skipChdir returns the index after a -C dir at i, where the go command wants it to
-// stand: before or right after the verb.
+// are: before or right after the verb.
 func skipChdir(args []string, i int) int {
 	if i >= len(args) {
 		return i
@@ -144,9 +144,9 @@ func (c *Command) parseRun() {
 	c.rest = i
 }
 
-// parseTest finds the flags of go test. They stand before and after the packages,
+// parseTest finds the flags of go test. They are before and after the packages,
 // among flags of the test program that the go command does not know. A word that
-// is no flag ends the go command's part of the line, unless it stands in the one
+// is no flag ends the go command's part of the line, unless it is in the one
 // list of packages or may be the value of an unknown flag (go.dev/issue/40763).
 func (c *Command) parseTest() {
 	inList, listed, mayBeValue := false, false, false

@@ -89,7 +89,7 @@ func TestRewrite(t *testing.T) {
 		{in: "go|test|-test.run|-gcflags=-m|.", want: "go|test|INS|-test.run|-gcflags=-m|."},
 		{in: "go|test|-race|-cover|-json|-vet|off|-o|x|-c=false|-fuzz=|.", want: "go|test|INS|-race|-cover|-json|-vet|off|-o|x|-c=false|-fuzz=|."},
 
-		// With DWARF: what links without it stands before ours.
+		// With DWARF: what links without it is before ours.
 		{debug: true, in: "go|run|.", want: "go|run|INS|-ldflags=-s=false -w=false|."},
 		{debug: true, in: "go|test|-ldflags|-X a.b=c|.", want: "go|test|INS|-ldflags=-s=false -w=false|-ldflags=-X a.b=c -s=false -w=false|."},
 		{debug: true, in: "go|run|-ldflags=all=-s|-gcflags=-N|.", want: "go|run|INS|-ldflags=-s=false -w=false|-ldflags=all=-s -s=false -w=false|-gcflags=-N -l|.", program: "go|run|-ldflags=all=-s|-gcflags=-N|."},

@@ -18,7 +18,7 @@ import (
 
 // Attach begins to record a running process; t is its program. All its
 // threads are stopped for the moment that the change takes. Only calls that begin
-// after that are seen: below a goroutine stands first what it called next.
+// after that are seen: below a goroutine is first what it called next.
 //
 // [Live.Detach] undoes it. If ctx is done before, the process goes on as it was, and the
 // error is that of ctx.
@@ -266,7 +266,7 @@ func (l *Live) Detach() (*trace.Trace, error) {
 	pid := l.Pid()
 	proc, err := ptrace.Attach(pid)
 	if err != nil {
-		return nil, fmt.Errorf("process %d goes on, and goes on being counted: %w", pid, err)
+		return nil, fmt.Errorf("process %d goes on running and being counted: %w", pid, err)
 	}
 	l.r.proc = proc
 	err = l.undo(true)

@@ -32,7 +32,7 @@ const planMagic = "tracerag plan file 1\n"
 // planName is what the files of plans are called.
 var planName = regexp.MustCompile(`^([0-9a-f]{32}\.plan|new-[0-9]+)$`)
 
-// planKey is the SHA-256 of all that a plan depends on: the planner, the program's
+// planKey is the SHA-256 of everything that a plan depends on: the planner, the program's
 // code and tables, and what is to be recorded. A build ID is not enough. Whoever
 // builds may set it, and some build systems set the same for all programs.
 type planKey [sha256.Size]byte
@@ -153,7 +153,7 @@ func UsablePlans(dir string) error {
 func private(info os.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return errors.New("its owner is not known")
+		return errors.New("its owner is unknown")
 	}
 	switch {
 	case int(st.Uid) != os.Geteuid():

@@ -15,7 +15,7 @@ import (
 
 // TestCallers holds callers against the truth: a run of which the standard library
 // is recorded, too, so that functions called back by it have their callers from its
-// own entries, and those by which the program called the library stand above them.
+// own entries, and those by which the program called the library are above them.
 // In every pair of caller and callee of the program's own the counts are equal.
 func TestCallers(t *testing.T) {
 	tablecat := fixtures.Dir("tablecat")

@@ -87,7 +87,7 @@ func TestLines(t *testing.T) {
 
 // TestLinesOfWindows has the interpreter run programs while it is recorded. In a
 // window a line that had run before it is not known, and one that ran or did not is
-// as ever. From a process that was attached to the marks are taken away again.
+// as elsewhere. From a process that was attached to the marks are taken away again.
 func TestLinesOfWindows(t *testing.T) {
 	const name = "lines"
 	src, err := os.ReadFile(filepath.Join(fixtures.Dir(name), "main.go"))

@@ -47,7 +47,7 @@ func startFirsts(t *testing.T, args ...string) (l *Live, says string, input *os.
 
 // TestMarksGoAway runs blocks for the first time in several threads at once. They
 // do what they do alone; the marks are gone where the blocks ran and nowhere else, and
-// which lines ran is known as ever.
+// which lines ran is known all the same.
 func TestMarksGoAway(t *testing.T) {
 	plain, err := exec.Command(path(t, firsts)).Output()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // and all that another one needs to undo what it did, should it be gone. What the
 // program's code was its file tells.
 //
-// It stands in the header of the shared memory from before anything else of the target
+// It is in the header of the shared memory from before anything else of the target
 // is changed until all of that is undone.
 type owner struct {
 	Magic [16]byte

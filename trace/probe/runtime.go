@@ -43,7 +43,7 @@ func runtimeLayout(f *executable.File) (payload.Runtime, error) {
 	}
 	l, ok := layouts[minor]
 	if !ok {
-		return l, &Unsuitable{Why: fmt.Sprintf("Go 1.%d's runtime is not known to this recorder (1.21 to 1.26 are)", minor)}
+		return l, &Unsuitable{Why: fmt.Sprintf("this recorder supports Go 1.21 to 1.26, and the program was built with 1.%d", minor)}
 	}
 	if f.Race {
 		if l.State, ok = raceState[minor]; !ok {
@@ -76,7 +76,7 @@ func checkLayout(path string, f *executable.File, l payload.Runtime) error {
 	}
 	e, err := elf.Open(path)
 	if err != nil {
-		return nil // it could be read a moment ago; what the table says stands
+		return nil // it could be read a moment ago; what the table says is valid
 	}
 	defer e.Close()
 	state := "racectx"
@@ -101,7 +101,7 @@ func checkLayout(path string, f *executable.File, l payload.Runtime) error {
 // checkUnits looks for the structs in each unit of a program's debug information, as
 // the linker of Go writes it, up to the one that has them all, near its beginning. It
 // does without the rest, most of which would have to be decompressed, and without what
-// stands before the structs in their unit: to read all of that takes longer than to plan
+// is before the structs in their unit: to read all of that takes longer than to plan
 // a small program.
 func checkUnits(e *elf.File, f *executable.File, want map[string]map[string]uint32) (found bool, err error) {
 	info, abbrev := e.Section(".debug_info"), e.Section(".debug_abbrev")

@@ -65,7 +65,7 @@ func TestLayoutIsCheckedAgainstDWARF(t *testing.T) {
 	}
 	types["runtime.q"] = nil
 	if found, _ := checkUnits(e, f, types); found {
-		t.Error("a struct was found that there is not")
+		t.Error("a struct was found that does not exist")
 	}
 	for name, change := range map[string]func(*payload.Runtime){
 		"goid": func(l *payload.Runtime) { l.GoID += 8 },

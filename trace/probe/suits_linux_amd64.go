@@ -3,7 +3,7 @@ package probe
 import "tracerag/trace/target"
 
 // Suits returns nil if [Record] would record the target here, else the error that
-// it would return. It does all that is done before a target runs, and ends it
+// it would return. It does everything that is done before a target runs, and ends it
 // before its first instruction.
 func Suits(t *target.Target, o Options) error {
 	p, err := prepare(t, o)

@@ -74,7 +74,7 @@ func TestRefused(t *testing.T) {
 		{"another system", func(f *executable.File) { f.GOOS = "windows" }, "a program for windows/amd64"},
 		{"another machine", func(f *executable.File) { f.GOARCH = "arm64" }, "a program for linux/arm64"},
 		{"an old race detector", func(f *executable.File) { f.GoVersion, f.Race = "go1.24.3", true }, "race detector of Go 1.24"},
-		{"a release to come", func(f *executable.File) { f.GoVersion = "go1.99" }, "Go 1.99's runtime is not known"},
+		{"a release to come", func(f *executable.File) { f.GoVersion = "go1.99" }, "supports Go 1.21 to 1.26, and the program was built with 1.99"},
 		{"no release", func(f *executable.File) { f.GoVersion = "" }, "does not say which Go release"},
 		{"the memory sanitizer", func(f *executable.File) {
 			f.Settings = append(f.Settings, executable.Setting{Key: "-msan", Value: "true"})

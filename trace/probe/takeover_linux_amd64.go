@@ -52,7 +52,7 @@ func (r *running) takeOver(t *target.Target, p *prepared) (string, error) {
 		case o.Magic == leftMagic:
 			// Perhaps nothing returns there any more.
 			if err := r.leave(o.mapped(maps)); err != nil {
-				return "", fmt.Errorf("was recorded before, of which something is left: %w", err)
+				return "", fmt.Errorf("was recorded before, and parts of that recording remain: %w", err)
 			}
 		case o.Magic == ownerMagic && o.Memory.Start == m.Start && m.End <= o.Memory.End:
 			owners = append(owners, o)
@@ -75,7 +75,7 @@ func (r *running) takeOver(t *target.Target, p *prepared) (string, error) {
 		}
 		what, err := r.undo(t, p, o, maps)
 		if err != nil {
-			return "", fmt.Errorf("was recorded by tracerag %d, which is gone and cannot be undone: %w", o.Pid, err)
+			return "", fmt.Errorf("was recorded by tracerag %d, which was killed, and its changes cannot be undone: %w", o.Pid, err)
 		}
 		done = append(done, what)
 	}

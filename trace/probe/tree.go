@@ -126,7 +126,7 @@ func (c *converter) root(n *payload.Node) place {
 	if n.Site == 0 {
 		return p // a thread of C, or the runtime's own stack
 	}
-	// Wrappers are not source: the statement stands in what they wrap.
+	// Wrappers are not source: the statement is in what they wrap.
 	fs := c.bin.Frames(c.bin.TextStart + uint64(n.Site) - 1)
 	if len(fs) == 0 {
 		return p
@@ -242,7 +242,7 @@ func (c *converter) caller(i int) place {
 //
 // But the site shows it: it is in the function whose frame is there. The same holds
 // where a function without a frame met nil in an instruction of its stub: the
-// runtime's sigpanic stands there then, and what was deferred is called through it.
+// runtime's sigpanic is there then, and what was deferred is called through it.
 func (c *converter) replaced(i int) int {
 	n := &c.nodes[i]
 	p := &c.places[n.Parent]
@@ -402,7 +402,7 @@ func (c *converter) attach() {
 }
 
 // create sets the creator of a goroutine's root, unless the goroutine itself, by
-// what it called and started, is where the creator stands.
+// what it called and started, is where the creator is.
 func (c *converter) create(root, creator trace.NodeID) {
 	for id := creator; id != trace.NoNode; {
 		if id == root {

@@ -48,7 +48,7 @@ func (r *running) putBack(patches []stubs.Patch) error {
 		err = r.eachRun(back, r.writeRun)
 	}
 	if changed > 0 {
-		err = errors.Join(err, fmt.Errorf("%d places in its code go on being counted, because somebody else has changed them since", changed))
+		err = errors.Join(err, fmt.Errorf("%d places in its code stay changed and are counted: something else has changed them since", changed))
 	}
 	return err
 }

@@ -11,7 +11,7 @@
 //     was the innermost recorded one, with the time of what it called outside
 //     the recorded packages. One call of a second counts a hundred, a million
 //     quick calls may count none.
-//   - Order. The nodes stand in the order in which the profile lists its
+//   - Order. The nodes are in the order in which the profile lists its
 //     samples. Go's profiler lists them as they were first seen, so that it is
 //     often the order of the program, but merging tools do not keep it.
 //   - Completeness. A function that no sample met is not in the trace, which
@@ -57,7 +57,7 @@ type Options struct {
 }
 
 // ErrOnlyStandard is for a profile whose samples are all of the standard library, which
-// Options.Records leaves out unless it is told otherwise.
+// Options.Records leaves out by default.
 var ErrOnlyStandard = errors.New("no sample met a function outside the standard library")
 
 // Convert returns p as a sampled trace. Equal profiles give equal traces.

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 //
 //	NUMBER... : FRAME FRAME ...
 //
-// The frames stand innermost first, as pprof has them. A frame is NAME:LINE; one
+// The frames are innermost first, as pprof has them. A frame is NAME:LINE; one
 // that is inlined into the next is joined to it by "|". A name that begins with
 // "<" has the file that wrappers have; "?" has no name, "??" no line at all.
 func parse(types, text string) *profile.Profile {

@@ -24,7 +24,7 @@ type conversion struct {
 	entries  map[string]bool // outermost functions of stacks that are too short to be cut
 
 	total   int64 // the sum of all samples
-	outside int64 // of those on whose stacks stands no recorded function
+	outside int64 // of those whose stacks have no recorded function
 	unnamed int64 // of those with a frame that has no name
 	cut     int64 // of those whose outermost frames are missing, as far as one can see
 }

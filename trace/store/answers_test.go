@@ -119,7 +119,7 @@ func TestADamagedAnswerDoesNotHideTheOthers(t *testing.T) {
 	}
 }
 
-func TestAnAnswerAboutATraceElsewhereStandsBesideIt(t *testing.T) {
+func TestAnAnswerAboutATraceElsewhereIsSavedBesideIt(t *testing.T) {
 	s := store.Open(t.TempDir())
 	e := save(t, s, "app")
 	e.Path = filepath.Join(t.TempDir(), "mine.pb.gz")

@@ -169,7 +169,7 @@ func (s *Store) findFile(path string) (Entry, error) {
 	case err != nil:
 		return Entry{}, err
 	case !fi.Mode().IsRegular():
-		return Entry{}, fmt.Errorf("%s is not a trace file: it is no regular file", path)
+		return Entry{}, fmt.Errorf("%s is not a trace file: it is not a regular file", path)
 	}
 	e := Entry{Path: path, Size: fi.Size()}
 	if answers, err := answerFiles(e); err == nil {

@@ -73,7 +73,7 @@ func TestSiblings(t *testing.T) {
 		t.Errorf("siblings %s\n    want %s", got, want)
 	}
 
-	// A damaged file is told, and is not in the way.
+	// A damaged file is reported, and does not hide the others.
 	if err := os.WriteFile(filepath.Join(s.Dir(), "20200101-000000.000-deadbeef.pb.gz"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}

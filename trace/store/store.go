@@ -10,9 +10,9 @@
 //	    20260102-030405.123-ab12cd34.ask-001.json   a conversation with a model about it
 //
 // A trace's name is the UTC time at which it was saved and its id, the first
-// eight hex digits of the SHA-256 of its content. There is no index to go
+// eight hex digits of the SHA-256 of its content. It keeps no index that could go
 // stale: the names tell all that a listing needs, so that a damaged or foreign
-// file never stands in the way of the others, and programs that run at the same
+// file never gets in the way of the others, and programs that run at the same
 // time need no lock, since each writes a file of its own, which gets its name
 // when it is whole.
 //
@@ -229,7 +229,7 @@ func (s *Store) Load(name string) (*trace.Trace, Entry, error) {
 	return t, e, nil
 }
 
-// Head finds a trace like Load, and reads of it what stands beside its nodes.
+// Head finds a trace like Load, and reads of it what is beside its nodes.
 func (s *Store) Head(name string) (*trace.Head, Entry, error) {
 	e, err := s.Find(name)
 	if err != nil {

@@ -210,7 +210,7 @@ func TestTheLastSavedIsTheLastListed(t *testing.T) {
 	}
 }
 
-func TestListPassesOverWhatIsNotATrace(t *testing.T) {
+func TestListSkipsWhatIsNotATrace(t *testing.T) {
 	dir := t.TempDir()
 	s := store.Open(dir)
 	if list, err := store.Open(filepath.Join(dir, "none")).List(); err != nil || len(list) != 0 {
@@ -278,7 +278,7 @@ func TestFind(t *testing.T) {
 		{"elsewhere.pb.gz", "elsewhere", ""},
 		{"./elsewhere.pb.gz", "elsewhere", ""},
 		{"./none.pb.gz", "", "no trace at ./none.pb.gz: the file does not exist"},
-		{dir + "/", "", "no regular file"},
+		{dir + "/", "", "not a regular file"},
 		{"elsewhere", "", "`tracerag list` shows all 6"},
 	} {
 		e, err := s.Find(c.name)

@@ -374,7 +374,7 @@ func (s *ownScan) procMem() string {
 	if len(strings) == 0 {
 		return ""
 	}
-	// Other strings contain this one: /proc/self/meminfo. Its length stands beside the address.
+	// Other strings contain this one: /proc/self/meminfo. Its length is beside the address.
 	for i := range s.f.Funcs {
 		fn := &s.f.Funcs[i]
 		b := s.code.Bytes(fn.Entry, fn.End-fn.Entry)

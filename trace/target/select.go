@@ -64,7 +64,7 @@ func (e *NothingLeftError) Error() string {
 }
 
 // check says so when a pattern of the user's chose nothing that the program
-// has: the run would be made in vain.
+// has: such a run would record nothing.
 func (s *selection) check(include []string) error {
 	hit := make([]bool, len(s.include))
 	any := false
@@ -163,7 +163,7 @@ func (s *selection) matcher(pattern, dir string) (matcher, error) {
 func MatchPackages(pattern, dir string) (func(pkg string) bool, error) {
 	switch pattern {
 	case "", "std", "main":
-		return nil, fmt.Errorf("%q is no import path", pattern)
+		return nil, fmt.Errorf("%q is not an import path", pattern)
 	}
 	return (&selection{}).matcher(pattern, dir)
 }
@@ -172,7 +172,7 @@ func MatchPackages(pattern, dir string) (func(pkg string) bool, error) {
 // string, and "/..." at the end also matches nothing.
 func wildcard(pattern string) (*regexp.Regexp, error) {
 	if strings.ContainsAny(pattern, "*?\\") {
-		return nil, fmt.Errorf("%s is no package pattern: the wildcard is ..., as in github.com/x/... and ./cmd", pattern)
+		return nil, fmt.Errorf("%s is not a package pattern: the wildcard is ..., as in github.com/x/... and ./cmd", pattern)
 	}
 	re := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\.\.\.`, `.*`)
 	if strings.HasSuffix(re, `/.*`) {

@@ -62,7 +62,7 @@ type part struct {
 }
 
 // agrees reports whether DWARF's location, an address or pieces, is this place. The
-// stack's arguments begin at args. DWARF's pieces stand in the order of the parts; in
+// stack's arguments begin at args. DWARF's pieces are in the order of the parts; in
 // some compilations there are pieces of padding between them. A piece that it does
 // not know agrees with any part.
 func (p *place) agrees(addr uint64, pieces []op.Piece, args uint64) bool {
@@ -101,7 +101,7 @@ func (p *place) agrees(addr uint64, pieces []op.Piece, args uint64) bool {
 }
 
 // assign gives every parameter its place. Results have registers of their own, and
-// stand on the stack behind the arguments.
+// are on the stack behind the arguments.
 func (c *convention) assign(fn *Function) {
 	end := c.sequence(fn.args, 0)
 	c.sequence(fn.results, align(end, wordSize))
@@ -134,7 +134,7 @@ type registers struct {
 	ints, floats int
 }
 
-// take adds the registers of a value of type t, which stands at offset within the
+// take adds the registers of a value of type t, which is at offset within the
 // whole, and reports whether there were enough.
 func (r *registers) take(t godwarf.Type, offset int64, parts []part) ([]part, bool) {
 	ints := func(n int64) ([]part, bool) {

@@ -116,7 +116,7 @@ func (w *writer) dots() {
 	w.cut = true
 }
 
-// value writes v, which stands within so many structs, slices and maps.
+// value writes v, which is within so many structs, slices and maps.
 func (w *writer) value(v *proc.Variable, level int) {
 	switch {
 	case v.Unreadable != nil:

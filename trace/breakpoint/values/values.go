@@ -37,7 +37,7 @@ import (
 )
 
 // errNoDWARF says that a program does not tell the types of its functions.
-var errNoDWARF = errors.New("it has no DWARF debugging information, which tells the names and types of arguments: build it without -ldflags=-s and -w")
+var errNoDWARF = errors.New("it has no DWARF debugging information, which holds the names and types of arguments: build it without -ldflags=-s and -w")
 
 // Reader reads the values of one program. It is made while the program is stopped,
 // and used while it is.
@@ -252,7 +252,7 @@ func (r *Reader) children(e *dwarf.Entry) ([]*dwarf.Entry, error) {
 	}
 }
 
-// Frame is where a thread stands that has just entered a function, or just returned
+// Frame is the place of a thread that has just entered a function, or just returned
 // from it.
 type Frame struct {
 	Thread proc.Thread
@@ -271,7 +271,7 @@ func (r *Reader) Args(fn *Function, f Frame) []trace.Value {
 }
 
 // Results reads the results of a function from which a thread has just returned: it
-// stands behind the call. Args must have been read before.
+// is behind the call. Args must have been read before.
 func (r *Reader) Results(fn *Function, f Frame) []trace.Value {
 	return r.read(fn, fn.results, f)
 }

@@ -29,7 +29,7 @@
 // its body; the block that dominates them runs once for each call, and a hook there
 // counts it. Code that panics is left out of that: the compiler shares it between
 // bodies. So are the moves that the register allocator adds, which bear the line of
-// what they are for and may stand in another block, and loops that are all of the
+// what they are for and may be in another block, and loops that are all of the
 // body's are counted before them. Where the block has no room or needs the flags
 // throughout, one that runs equally often takes its place; where nothing of the
 // body is left there is nothing to count. A body that begins before the host

@@ -11,7 +11,7 @@ import (
 )
 
 // TestBlockHooks: the lines of an inlined body are marked with "@" and the number
-// of the call, several if calls are nested. "mark" and a number stand where the
+// of the call, several if calls are nested. "mark" and a number are where the
 // compiler says that the call is.
 func TestBlockHooks(t *testing.T) {
 	for _, test := range []struct {

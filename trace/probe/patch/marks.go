@@ -14,8 +14,8 @@ import (
 	"tracerag/trace/probe/patch/x86"
 )
 
-// What ran inside a long function is told by marks: bytes in memory, one for a
-// basic block, that are 0 until the block runs. A mark's stub calls nobody and
+// Block marks say what ran inside a long function: bytes in memory, one for a
+// basic block, that are 0 until the block runs. A mark's stub calls nothing and
 // changes no register. It looks whether the byte is set already, so that processors do
 // not take its cache line from each other. When it has set the byte nobody needs the
 // mark any more, and most marks then give the block its own code back: see package stubs.

@@ -50,7 +50,7 @@ func TestSpoiledGivingBack(t *testing.T) {
 	// What gives the code back begins with pushfq and four pushes, and ends with popfq and ret.
 	begin := bytes.Index(stubs, []byte{0x9c, 0x50, 0x51, 0x52, 0x53})
 	end := begin + bytes.Index(stubs[begin:], []byte{0x9d, 0xc3}) + 2
-	// An index that there is not, and a comparison in another way.
+	// An index register that is not used, and a comparison with its operands exchanged.
 	equal := strings.NewReplacer("REX.WX ", "", "2*Reg(0)", "Reg(0)", "4*Reg(0)", "Reg(0)",
 		"CMP [RBX+0x10], RDX", "CMP RDX, [RBX+0x10]", "XOR RDX, [RBX+0x10]", "CMP RDX, [RBX+0x10]")
 	text := func(stubs []byte) string {

@@ -631,7 +631,7 @@ func (j *judge) restarts(s state) ([]state, error) {
 	return nil, fmt.Errorf("calls without the hook being called")
 }
 
-// tables returns the addresses in the function that stand in data whose address
+// tables returns the addresses in the function that are in data whose address
 // is taken in it: where jumps through tables may lead.
 func (j *judge) tables(data image) []uint64 {
 	var out []uint64

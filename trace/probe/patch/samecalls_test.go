@@ -56,7 +56,7 @@ func (j *judge) led(s state, op, got operation) error {
 }
 
 // callStub is where the call at an address in the patched program leads to, past a
-// mark. It makes sure of what stands before the stub.
+// mark. It makes sure of what is before the stub.
 func (j *judge) callStub(site uint64, c ledCall) (stub uint64, err error) {
 	op, err := read(j.patched, site)
 	if err != nil || op.inst.Op != x86asm.CALL || !j.inStubs(op.to) {

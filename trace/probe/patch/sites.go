@@ -49,7 +49,7 @@ func (m *maker) callSites(want []*wanted, taken func(addr, n uint64) bool) {
 		if !found {
 			return
 		}
-		// Displacements by chance are told from real ones by the instructions.
+		// The instructions show which displacements are real.
 		b := &worker.fn
 		why := b.Disassemble(fn.Entry, code, m.word)
 		mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"tracerag/trace/probe/patch/plan"
 )
 
-// A Watch tells from the bytes of a plan's marks which lines ran.
+// Watch finds which lines ran, from the bytes of a plan's block marks.
 type Watch struct {
 	m     *maker
 	entry map[int]*plan.Hook

@@ -7,15 +7,15 @@ import (
 	"tracerag/trace/probe/patch/plan"
 )
 
-// Between a recorded call and its caller any number of frames may stand that are
+// Between a recorded call and its caller there may be any number of frames that are
 // not recorded, if functions that are not recorded call themselves: text/template
 // walks nested templates so, encoding/json nested values. The recorder walks past
 // all of them at each call. A waypoint is a function on such a cycle, with a hook
 // that counts nothing: once there are that many frames the recorder remembers there
 // how a walk ended.
 //
-// What is a cycle is told by the direct calls of each function, as far as they can be
-// told from bytes that look like one. A call too many makes a waypoint too many,
+// Cycles are found by the direct calls of each function, as far as these can be
+// distinguished from bytes that look like one. A call too many makes a waypoint too many,
 // which does no harm; of calls by function value or through an interface it is not
 // known where they lead, and a recursion by them alone has no waypoint, so that walks
 // stay long there. Functions that cannot come to a recorded one need none. In programs

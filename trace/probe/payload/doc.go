@@ -6,7 +6,7 @@
 //	header     next free byte of the arena, next cell, what was dropped
 //	inner      by hook, how many hooks are inside its function
 //	tables     slots of 32 bytes: from (parent, call site, hook) to a node; a near
-//	           one, where what is called together stands together, and a far one for
+//	           one, where calls that are made together are neighbours, and a far one for
 //	           what finds no room there
 //	nodes      16 bytes a cell
 //	orders     4 bytes a cell: the node's number, which is that of its first call
@@ -32,7 +32,7 @@
 // is noticed, and given its number, for one instruction.
 //
 // Behind the blocks are cells for the direct calls that a function makes of others with
-// a hook. Their counters have 32 bits, and beside them stands the node that the call
+// a hook. Their counters have 32 bits, and beside them is the node that the call
 // leads to, once it was found or made as for any other call: that has a cell of its own
 // elsewhere, and its counter has the calls that came in other ways, and 1<<32 for each time that the
 // smaller one went below zero.

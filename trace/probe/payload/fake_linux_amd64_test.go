@@ -118,7 +118,7 @@ func newTarget(t testing.TB, l Layout) *target {
 	return tg
 }
 
-// A fake stub of a direct call: what stands before it, and the entry of the function,
+// A fake stub of a direct call: what is before it, and the entry of the function,
 // of which the hook counts the call in the ordinary way.
 const (
 	stubSize = 32

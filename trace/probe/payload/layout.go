@@ -34,7 +34,7 @@ const (
 // counter.
 const nameBits = 3
 
-// The node of all calls that had no node for want of room: its cell, and its number.
+// The node of all calls that had no node because the tables were full: its cell, and its number.
 const overflowNode = 1
 
 // Layout is how the shared memory is divided. It is mapped at the address Base
@@ -177,7 +177,7 @@ type Node struct {
 	Parent uint32 // 0: none
 	Hook   uint32 // as the stub gave it; 0: the number is not used
 	Site   uint32 // return address of the call, from the text's beginning; 0 unknown
-	Via    bool   // functions that are not hooked stand between: Site is that of the outermost one's call
+	Via    bool   // functions that are not hooked are between: Site is that of the outermost one's call
 	Target uint32 // the node whose children the calls made inside it are: its own number, or a recursive call's ancestor
 	Calls  uint64
 }
@@ -185,7 +185,7 @@ type Node struct {
 // Tree is what the shared memory holds at a moment.
 type Tree struct {
 	Nodes   []Node // by number, in the order of the first call; 0 and 1 are no nodes
-	Dropped uint64 // calls that were not counted or whose callees were attributed to their caller, for want of room
+	Dropped uint64 // calls that were not counted or whose callees were attributed to their caller, because the tables were full
 	Lost    uint64 // calls in contexts that had no room in the table
 	Stopped bool   // by Stop
 	Damaged uint64 // nodes that cannot be as the recorder wrote them, and are left out, or their counts

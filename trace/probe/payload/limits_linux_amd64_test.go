@@ -371,7 +371,7 @@ func TestThreads(t *testing.T) {
 }
 
 // TestUnseenCaller has a direct call from a function that was entered before anything
-// was recorded, or when there was no room for it: it stands where any other call does.
+// was recorded, or when there was no room for it: it is in the place of any other call.
 func TestUnseenCaller(t *testing.T) {
 	var trees [2][]Node
 	for way := range trees {
@@ -401,7 +401,7 @@ func TestUnseenCaller(t *testing.T) {
 }
 
 // TestManyDirectCalls goes past what the counter of a direct call can hold. It is
-// found by what stands beside it: a node's name.
+// found by what is beside it: a node's name.
 func TestManyDirectCalls(t *testing.T) {
 	s := newSimulation(t, small)
 	s.call(0, 0)

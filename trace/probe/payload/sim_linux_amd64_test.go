@@ -19,7 +19,7 @@ type simulation struct {
 
 	nodes []Node
 	index map[Node]uint32 // by parent, hook, site and via
-	cells uint64          // in use, or asked for in vain
+	cells uint64          // in use, or asked for when none was left
 	calls uint64
 }
 

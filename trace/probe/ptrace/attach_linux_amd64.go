@@ -26,7 +26,7 @@ func Attach(pid int) (*Process, error) { return attach(pid, attachTime) }
 
 func attach(pid int, timeout time.Duration) (*Process, error) {
 	if pid == os.Getpid() {
-		return nil, fmt.Errorf("process %d is this one", pid)
+		return nil, fmt.Errorf("process %d is tracerag itself", pid)
 	}
 	if err := checkFormat(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
 		return nil, attachError(pid, err)
@@ -137,7 +137,7 @@ func (p *Process) seize(tid int) (bool, error) {
 }
 
 // settle waits until a thread that was asked to stop has done so. A signal that it
-// is just getting it gets first: the thread then stands at its handler's beginning.
+// is just getting it gets first: the thread then is at its handler's beginning.
 func (p *Process) settle(t *thread, deadline time.Time) error {
 	for pause := 20 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
 		ws, ok, err := p.collect(t.tid)
@@ -145,7 +145,7 @@ func (p *Process) settle(t *thread, deadline time.Time) error {
 		case err != nil:
 			return err
 		case !ok && time.Now().After(deadline):
-			return fmt.Errorf("thread %d does not stop: it waits for a disk, or for a program that it starts; try again", t.tid)
+			return fmt.Errorf("thread %d does not stop: it waits for a disk or for a program that it is starting; try again", t.tid)
 		case !ok:
 			time.Sleep(pause)
 		case eventOf(ws) == unix.PTRACE_EVENT_STOP:

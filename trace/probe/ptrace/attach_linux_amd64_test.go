@@ -292,9 +292,9 @@ func descriptors(t *testing.T, pid int) string {
 	return fmt.Sprint(entries)
 }
 
-// TestAttachInVain gives up on threads that have not stopped yet. The program does
+// TestAttachTimesOut gives up on threads that have not stopped yet. The program does
 // not mind.
-func TestAttachInVain(t *testing.T) {
+func TestAttachTimesOut(t *testing.T) {
 	r := start(t, "busy")
 	r.line(t)
 	failed := 0

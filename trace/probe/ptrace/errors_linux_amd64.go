@@ -36,7 +36,7 @@ func ptraceHints() string {
 	var hints []string
 	if text, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil {
 		if scope := strings.TrimSpace(string(text)); scope != "0" {
-			hints = append(hints, "/proc/sys/kernel/yama/ptrace_scope is "+scope+": 0 permits it, 1 permits it for programs that are started here, 2 for root, 3 for nobody")
+			hints = append(hints, "/proc/sys/kernel/yama/ptrace_scope is "+scope+": 0 permits it, 1 permits it for programs that are started here, 2 for root, 3 forbids it")
 		}
 	}
 	if status, err := readStatus(os.Getpid()); err == nil {

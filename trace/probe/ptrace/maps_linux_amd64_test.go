@@ -119,8 +119,8 @@ func TestClosestRandom(t *testing.T) {
 
 func distanceOf(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
-// TestFree finds room in processes, where it keeps its distance.
-func TestFree(t *testing.T) {
+// TestFindRoom finds room in processes, where it keeps its distance.
+func TestFindRoom(t *testing.T) {
 	p := hold(t, "exit", "0")
 	entry, err := p.Entry()
 	if err != nil {

@@ -16,7 +16,7 @@ var errReplaced = errors.New("it was just starting another program in its place;
 // replaces the program (execve), the kernel ends all others and has the one wait until
 // the tracer of each has waited for it. Meanwhile PTRACE_SEIZE of any of them waits for
 // the execve, so a tracer that has seized some and is about to seize the next would
-// stand there for ever, and with it the program. So somebody else has to wait.
+// hang for ever, and the program with it. So somebody else has to wait.
 type reaper struct {
 	pid  int
 	mu   sync.Mutex
@@ -50,7 +50,7 @@ func (b *reaper) look() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tids = slices.DeleteFunc(b.tids, func(tid int) bool {
-		// A tracer is told of stops in any case, and those are not ours to take.
+		// Waiting would also return stops, which belong to the tracer.
 		var info unix.Siginfo
 		err := unix.Waitid(unix.P_PID, tid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
 		if err != nil || info.Code != cldExited && info.Code != cldKilled && info.Code != cldDumped {

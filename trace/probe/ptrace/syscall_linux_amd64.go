@@ -80,7 +80,7 @@ func (p *Process) syscallOn(text []byte, nr uintptr, args ...uintptr) (uintptr, 
 }
 
 // syscallFromRefuge is syscall for a thread that is to go on as it was if we are killed.
-// At each moment it has either its own registers and mask, or stands in the refuge.
+// At each moment it has either its own registers and mask, or is in the refuge.
 func (p *Process) syscallFromRefuge(t *thread, nr uintptr, text []byte, args []uintptr) (uintptr, error) {
 	var own unix.PtraceRegs
 	if err := unix.PtraceGetRegs(t.tid, &own); err != nil {
@@ -135,7 +135,7 @@ func result(regs *unix.PtraceRegs) (uintptr, error) {
 	return uintptr(regs.Rax), nil
 }
 
-// passGate runs a thread with these registers, which stand before a syscall
+// passGate runs a thread with these registers, which are before a syscall
 // instruction, through the system call, and reads them again behind it.
 func (p *Process) passGate(t *thread, regs *unix.PtraceRegs) error {
 	nr := regs.Rax
@@ -227,7 +227,7 @@ func (p *Process) rest(t *thread, own *unix.PtraceRegs) error {
 func (p *Process) halt(t *thread) error { return p.deliver(t, 0) }
 
 // deliver is halt for a thread that is stopped to get a signal, which it gets: it
-// then stands at the beginning of the signal's handler.
+// then is at the beginning of the signal's handler.
 func (p *Process) deliver(t *thread, signal unix.Signal) error {
 	for {
 		if err := unix.PtraceInterrupt(t.tid); err != nil {
@@ -298,7 +298,7 @@ func (p *Process) callerThread() (*thread, error) {
 	return best, nil
 }
 
-// inSyscall reports whether a thread stands behind a system call of its own, whose
+// inSyscall reports whether a thread is behind a system call of its own, whose
 // number the kernel keeps.
 func inSyscall(regs *unix.PtraceRegs) bool { return int64(regs.Orig_rax) >= 0 }
 
@@ -313,7 +313,7 @@ func parseSet(text string) (signalSet, error) {
 // gate is a syscall instruction in the process.
 type gate struct {
 	addr uint64 // 0: not known yet
-	own  []byte // what stands there, where the instruction has to be written first
+	own  []byte // the bytes there, where the instruction has to be written first
 	text bool   // it has to
 }
 

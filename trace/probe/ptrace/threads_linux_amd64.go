@@ -133,7 +133,7 @@ func within(pc uint64, ranges []Range) bool {
 }
 
 // step has a thread run one instruction. If that raises a signal, such as the
-// SIGSEGV of a nil pointer, the thread gets it and stands at its handler.
+// SIGSEGV of a nil pointer, the thread gets it and is at its handler.
 func (p *Process) step(t *thread) error {
 	if err := t.maskSignals(); err != nil {
 		return err

@@ -18,7 +18,7 @@ type Body struct {
 	Calls   []int32   // instructions that are direct calls
 	Props   x86.Props // of all instructions together
 	jumps   []indirect
-	Lost    bool // there is a jump to a computed address that is not understood
+	Lost    bool // a jump leads to a computed address that is not understood
 }
 
 // An indirect is a jump through a table in the data.

@@ -23,7 +23,7 @@ type Node struct {
 	reads      x86.Flags // that it reads, of those that it has not set before
 }
 
-// exit stands behind all nodes that leave the function.
+// exit is behind all nodes that leave the function.
 const exit = -2
 
 // Graph is the flow of control in a function.

@@ -21,7 +21,7 @@ import (
 //   - The register allocator adds moves, and calls back constants, with the line of
 //     what they are for.
 //
-// So instructions are of unequal weight. Calls, returns and stores stand where the
+// So instructions are of unequal weight. Calls, returns and stores are where the
 // source has them.
 
 // Weight is how much an instruction says of its line.
@@ -185,7 +185,7 @@ func (r *lineReader) collect(k int32) {
 }
 
 // loads tells if a line's code in a block follows a pointer. A branch that is passed
-// by stands alone in its block, but for the comparison.
+// by is alone in its block, but for the comparison.
 func (r *lineReader) loads(n *flow.Node, line int) bool {
 	for i := n.From; i < n.To; i++ {
 		if r.at[i] == line && r.g.Body.Ins[i].Is(x86.MayFault) {
@@ -237,7 +237,7 @@ func (r *lineReader) fate(line int, e *evidence) Fate {
 
 // below tells if a line whose instructions are in a block that did not run did not
 // run itself. They come from a dominator of the block, perhaps from one that ran.
-// Not so if the line stands behind one that did not run, on which a dominator acts;
+// Not so if the line is behind one that did not run, on which a dominator acts;
 // or behind those where it was decided that control does not come here.
 func (r *lineReader) below(line int, k int32) bool {
 	top := r.top[k]

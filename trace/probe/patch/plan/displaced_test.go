@@ -60,7 +60,7 @@ func makePlan(t *testing.T, f *executable.File, c *executable.Code) *plan.Plan {
 
 // A plan that decodes, and is not one of this program, does not fit it, or emits
 // patches in the program's functions only.
-func TestFitsNot(t *testing.T) {
+func TestDoesNotFit(t *testing.T) {
 	f, c := patchtest.Open(t, "closures")
 	good := makePlan(t, f, c)
 	if other, _ := patchtest.Open(t, "recursion"); good.Fits(other) == nil {

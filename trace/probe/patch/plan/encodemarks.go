@@ -22,7 +22,7 @@ func (e *encoder) marks(marks []BlockMark) {
 			head |= flagOnce
 		}
 		e.out = append(e.out, head)
-		e.number(uint64(m.Func)) // that of faults may stand behind the others
+		e.number(uint64(m.Func)) // that of faults may be behind the others
 		e.address(m.At)
 		e.address(m.Block)
 		e.bytes(m.Code)

@@ -5,7 +5,7 @@ type BlockMark struct {
 	Func  int    // index in executable.File.Funcs of the function that has the code
 	Block uint64 // link-time address of the block that has run when the byte is set
 	// Behind is set if something in the block runs before the mark that may fault:
-	// the block has run in vain then.
+	// the block may then have run without setting it.
 	Behind bool
 	// Once is set if the mark may give the code back when the block has run: one
 	// aligned store does, and the stack is known to have room for what that takes.

@@ -5,7 +5,7 @@ type Kind uint8
 
 const (
 	// Check: a function that begins with a stack check. The jump to the stub
-	// stands where the check branches to the code that calls runtime.morestack,
+	// is where the check branches to the code that calls runtime.morestack,
 	// and the stub makes that branch first: a function that is started again on
 	// a larger stack is counted once.
 	Check Kind = iota + 1

@@ -17,12 +17,12 @@ import (
 //	  jmp back, into the function
 //
 // N is the call's place behind the hooks in the caller. By the caller's return address
-// the recorder finds the stub, and so what stands before it, where it needs that: for
+// the recorder finds the stub, and so what is before it, where it needs that: for
 // the first call in a context, and where it cannot take this way. It goes on at the
 // function's own entry then, as if it had been called there, and so does a function that
 // starts again on a larger stack.
 
-// callHead is the size of what stands before such a stub.
+// callHead is the size of what is before such a stub.
 const callHead = 8
 
 // direct is a stub of a direct call.
@@ -67,7 +67,7 @@ func (em *emitter) calls(entry uint64) {
 	}
 }
 
-// headCall writes what stands before the stub of a call.
+// headCall writes what is before the stub of a call.
 func (em *emitter) headCall(c *plan.Call) {
 	em.out = le.AppendUint32(em.out, uint32(c.Callee+1))
 	em.rel32(em.entered(&em.plan.Hooks[c.Callee]))

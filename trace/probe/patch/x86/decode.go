@@ -135,7 +135,7 @@ func (in *Inst) Decode(code []byte, off uint32) bool {
 
 // OperandOf decodes only the operand of the instruction at code[off:], which has
 // been decoded before. It returns false if that has no ModRM byte, or has more
-// operands than that tells of.
+// operands than that byte describes.
 func OperandOf(code []byte, off uint32) (op int, m Operand, ok bool) {
 	d := decoder{p: code[off:]}
 	d.prefixes()
@@ -210,7 +210,7 @@ func (d *decoder) opcode() (op int, o *opcode, ok bool) {
 			return map0F | int(c), &twoByte[c], d.i <= len(d.p)
 		}
 	case 0xc4, 0xc5, 0x62:
-		// VEX and EVEX stand in place of these prefixes.
+		// VEX and EVEX take the place of these prefixes.
 		if before > 0 && d.p[before-1]&0xf0 == 0x40 || d.opsize || d.f2 || d.f3 || d.lock {
 			return 0, nil, false
 		}
