@@ -32,6 +32,16 @@ const (
 // is named here because the errors name it.
 const LimitVariable = "TRACERAG_READ_MEMORY"
 
+// LimitOn is the limit on a machine with so many bytes of memory: half of them, and no
+// less than a trace may have on the smallest machine. 0: it is not known.
+func LimitOn(memory int64) Limit {
+	const least = 512 << 20
+	if memory <= 0 {
+		return Limit{}
+	}
+	return Limit{Memory: max(least, memory/2)}
+}
+
 // LimitError says that a file would take more memory than it may.
 type LimitError struct {
 	Size    int64 // of the file, in bytes

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (a *app) modelConfig(m *modelFlags, model string) (llm.Config, error) {
 
 // server is the endpoint as it is shown: without a query, which may hold a key.
 func server(c llm.Config) string {
-	base, _, _ := strings.Cut(firstOf(c.BaseURL, llm.DefaultBaseURL), "?")
+	base, _, _ := strings.Cut(cmp.Or(c.BaseURL, llm.DefaultBaseURL), "?")
 	return base
 }
 
@@ -151,7 +152,7 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 	if err != nil {
 		return err
 	}
-	a.note("asking %s: %s", cfg.Model, budgetLine(text))
+	a.note("asking %s: %s", cfg.Model, text.Size())
 	var req llm.Request
 	for _, m := range conv.Messages {
 		req.Messages = append(req.Messages, llm.Message{Role: m.Role, Content: m.Content})
@@ -242,7 +243,7 @@ func (a *app) dryRun(conv *store.Conversation, p *prompt.Prompt, cfg llm.Config,
 		to = cfg.Model + " at " + server(cfg)
 	}
 	a.note("dry run, nothing was sent. It would go to %s", to)
-	a.note("%s", budgetLine(p))
+	a.note("%s", p.Size())
 	if usd, ok := llm.EstimateCost(cfg.Model, llm.Usage{PromptTokens: p.Total}); ok {
 		a.note("the prompt would cost about $%.4f (list prices of %s)", usd, llm.PricesAsOf)
 	}

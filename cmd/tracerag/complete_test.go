@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"tracerag/completion"
-
 	"github.com/spf13/pflag"
+
+	"tracerag/completion"
 )
 
 // TestFlagsOfCommands: completion stops every command where it parses its flags; until

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -300,7 +301,7 @@ func (a *app) trialRuns(dir *results.Dir, s *store.Store, e *evalFlags) (*trial.
 // report. It returns how many questions are still open.
 func (a *app) askTrials(ctx context.Context, trials []*trial.Trial, dir *results.Dir, in *report.Input, e *evalFlags) (open int, err error) {
 	o := trial.Options{
-		Dir: dir, Trials: trials, Models: e.models, Default: firstOf(a.getenv("TRACERAG_MODEL"), a.getenv("OPENAI_MODEL")), Judge: e.judge,
+		Dir: dir, Trials: trials, Models: e.models, Default: cmp.Or(a.getenv("TRACERAG_MODEL"), a.getenv("OPENAI_MODEL")), Judge: e.judge,
 		Temperature: e.model.temperature, DryRun: e.dryRun,
 		Limits: throttle.Limits{Parallel: e.parallel, PerMinute: e.rate, TokensPerMinute: e.tokenRate, MaxCost: e.maxCost},
 		Config: func(model string) (llm.Config, error) { return a.modelConfig(&e.model, model) },

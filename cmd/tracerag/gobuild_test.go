@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
 	"tracerag/trace/recordtest"
 )
 

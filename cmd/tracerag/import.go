@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"debug/elf"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"tracerag/memory"
 	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/profiles"
@@ -66,7 +68,7 @@ func (a *app) readAny(path, program string, o profiles.Options) (*trace.Trace, e
 	if err != nil {
 		return nil, err
 	}
-	collectWithin(limit.Memory)
+	memory.CollectWithin(limit.Memory)
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -118,7 +120,7 @@ func (a *app) profiled(path, build string) (trace.Program, error) {
 	}
 	if gnu := gnuBuildID(t.Path); gnu != build {
 		return trace.Program{}, fmt.Errorf("%s is another build than the one that was profiled (build id %s, not %s)",
-			path, firstOf(gnu, p.BuildID, "unknown"), build)
+			path, cmp.Or(gnu, p.BuildID, "unknown"), build)
 	}
 	return p, nil
 }

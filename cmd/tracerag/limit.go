@@ -2,19 +2,14 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"runtime/debug"
 
+	"tracerag/memory"
 	"tracerag/trace"
 	"tracerag/trace/store"
 )
 
-// A trace file may come from anywhere, and describes more than it weighs. readLimit is
-// the memory that one may take: half of the machine's, or what the user says.
-
-// leastLimit is what a trace may have on the smallest machine.
-const leastLimit = 512 << 20
-
+// readLimit is the memory that a trace file may take, which may come from anywhere and
+// describes more than it weighs: what the user says, or a share of the machine's.
 func (a *app) readLimit() (trace.Limit, error) {
 	if said := a.getenv(trace.LimitVariable); said != "" {
 		var n byteSize
@@ -23,15 +18,7 @@ func (a *app) readLimit() (trace.Limit, error) {
 		}
 		return trace.Limit{Memory: int64(n), Trusted: true}, nil
 	}
-	return defaultLimit(machineMemory()), nil
-}
-
-// defaultLimit is the limit on a machine with that much memory; 0: not known.
-func defaultLimit(memory int64) trace.Limit {
-	if memory <= 0 {
-		return trace.Limit{}
-	}
-	return trace.Limit{Memory: max(leastLimit, memory/2)}
+	return trace.LimitOn(memory.Machine()), nil
 }
 
 // openStore opens a directory of traces, each of which may take what readLimit says.
@@ -40,16 +27,8 @@ func (a *app) openStore(dir string) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	collectWithin(limit.Memory)
+	memory.CollectWithin(limit.Memory)
 	s := store.Open(dir)
 	s.Limit = limit
 	return s, nil
-}
-
-// collectWithin has garbage collected more often as the memory that one trace may take
-// is used up: else the heap may be twice what is in use.
-func collectWithin(limit int64) {
-	if limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(limit)
-	}
 }

@@ -4,14 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"text/tabwriter"
-	"time"
 
 	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/session"
-	"tracerag/visible"
 )
 
 const listHelp = `
@@ -56,31 +52,7 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 		a.note("no traces in %s: tracerag run -- ./app makes one", s.Dir())
 		return exitOK
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tSAVED\tCALLS\tFUNCTIONS\tEXIT\tCOMMAND")
-	for i, e := range list {
-		name := ""
-		switch len(list) - i {
-		case 1:
-			name = " @last"
-		case 2:
-			name = " @prev"
-		}
-		if e.Error != "" {
-			fmt.Fprintf(w, "%s%s\t%s\t\t\t\tcannot be read: %s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), visible.Line(e.Error))
-			continue
-		}
-		exit := ""
-		switch {
-		case e.Exit == nil:
-		case e.Exit.Signal != "":
-			exit = visible.Line(e.Exit.Signal)
-		default:
-			exit = fmt.Sprint(e.Exit.Code)
-		}
-		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), phrase.Number(e.Calls), phrase.Number(e.Functions), exit, e.Title)
-	}
-	if err := w.Flush(); err != nil {
+	if err := session.WriteList(a.stdout, list); err != nil {
 		return a.fail(err)
 	}
 	return exitOK

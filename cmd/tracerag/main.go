@@ -13,10 +13,12 @@ import (
 	"context"
 	"io"
 	"os"
+
+	"tracerag/memory"
 )
 
 func main() {
-	startHeap()
+	memory.StartHeap()
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

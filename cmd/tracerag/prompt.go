@@ -61,9 +61,9 @@ func runPrompt(a *app, _ context.Context, c *command, args []string) int {
 	case *asJSON:
 		err = a.printJSON(pr)
 	case *account:
-		err = writeAccount(a.stdout, pr)
+		err = pr.WriteAccount(a.stdout)
 	case *explain:
-		err = writeExplanation(a.stdout, pr)
+		err = pr.WriteExplanation(a.stdout)
 	default:
 		err = a.deliver(pr, *toClipboard)
 	}
@@ -82,13 +82,13 @@ func (a *app) deliver(p *prompt.Prompt, toClipboard bool) error {
 		if err := clipboard.WriteAll(p.Text); err != nil {
 			return fmt.Errorf("copying to the clipboard: %w\nprint it and copy it yourself: leave --copy out", err)
 		}
-		a.note("copied: %s", budgetLine(p))
+		a.note("copied: %s", p.Size())
 		return nil
 	}
 	if _, err := io.WriteString(a.stdout, p.Text); err != nil {
 		return err
 	}
-	a.note("%s", budgetLine(p))
+	a.note("%s", p.Size())
 	return nil
 }
 

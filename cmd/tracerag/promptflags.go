@@ -1,12 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
 	"github.com/spf13/pflag"
 
-	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
 )
@@ -46,7 +46,7 @@ func (a *app) promptOptions(p *promptFlags) (prompt.Options, error) {
 		Variant: prompt.Variant(p.variant), QuestionAt: prompt.Placement(p.at), Format: prompt.Format(p.format), Model: p.model, Window: p.window,
 	}
 	if o.Model == "" {
-		o.Model = firstOf(a.getenv("TRACERAG_MODEL"), a.getenv("OPENAI_MODEL"))
+		o.Model = cmp.Or(a.getenv("TRACERAG_MODEL"), a.getenv("OPENAI_MODEL"))
 	}
 	if err := useModels(&o, p.models); err != nil {
 		return o, err
@@ -85,15 +85,6 @@ func useModels(o *prompt.Options, file string) error {
 	return nil
 }
 
-func firstOf(s ...string) string {
-	for _, x := range s {
-		if x != "" {
-			return x
-		}
-	}
-	return ""
-}
-
 // warnings prints what a prompt's warnings say, the first few in full.
 func (a *app) warnings(p *prompt.Prompt) {
 	const most = 5
@@ -104,15 +95,4 @@ func (a *app) warnings(p *prompt.Prompt) {
 		}
 		a.note("%s", w)
 	}
-}
-
-// budgetLine says how large a prompt is, and for what model.
-func budgetLine(p *prompt.Prompt) string {
-	about := ""
-	if p.Estimated {
-		about = "about "
-	}
-	model := firstOf(p.Model, "a model")
-	return fmt.Sprintf("%s%s tokens (%s), %.0f%% of the %s that %s takes", about, phrase.Number(p.Total), p.Encoding,
-		100*float64(p.Total)/float64(p.Window), phrase.Number(p.Window), model)
 }

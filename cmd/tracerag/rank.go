@@ -1,18 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
 	"tracerag/output"
 	"tracerag/phrase"
-	"tracerag/prompt/tokens"
-	"tracerag/rank"
-	"tracerag/source"
 	"tracerag/trace/store"
 )
 
@@ -67,16 +62,17 @@ func runRank(a *app, _ context.Context, c *command, args []string) int {
 			return a.fail(err)
 		}
 	}
-	r := a.session(s).Rank(question, views)
+	look := a.session(s)
+	r := look.Rank(question, views)
 	fs := r.Functions
 	if *limit > 0 {
 		fs = fs[:min(*limit, len(fs))]
 	}
 	if *asJSON {
 		w, end := a.printed(output.JSON)
-		err = cmp.Or(a.writeRankJSON(w, question, r, fs), end())
+		err = cmp.Or(look.WriteRankingJSON(w, question, r, fs), end())
 	} else {
-		err = a.writeRank(a.stdout, fs)
+		err = look.WriteRanking(a.stdout, fs)
 		if n := len(r.Functions) - len(fs); n > 0 && err == nil {
 			a.note("%s more: --limit=0 lists all", phrase.Plural(n, "function", "functions"))
 		}
@@ -100,71 +96,4 @@ func rankOperands(s *store.Store, words []string) (question string, names []stri
 		return first, []string{"@last"}
 	}
 	return first, words[1:]
-}
-
-// writeRank writes a line for each function, and one for what speaks for it.
-func (a *app) writeRank(w io.Writer, fs []rank.Ranked) error {
-	b := bufio.NewWriter(w)
-	count := tokens.For("")
-	for i := range fs {
-		f := &fs[i]
-		size := "no source"
-		if n := sourceTokens(f.Source, count); n > 0 {
-			size = phrase.Plural(n, "token", "tokens")
-		}
-		place := f.Position
-		if place == "" {
-			place = "place unknown"
-		}
-		fmt.Fprintf(b, "%3d  %.2f  %s  %s, %s\n", i+1, f.Score, f.Name, place, size)
-		if why := f.Why(); why != "" {
-			fmt.Fprintf(b, "           %s\n", a.masker().Text(why))
-		}
-	}
-	return b.Flush()
-}
-
-func sourceTokens(t source.Text, c tokens.Counter) int {
-	if t.Body == "" {
-		return 0
-	}
-	return c.Count(t.Doc + t.Body)
-}
-
-// rankJSON is what rank --json prints.
-type rankJSON struct {
-	Schema    string         `json:"schema"`
-	Question  string         `json:"question"`
-	Total     int            `json:"total"` // functions, listed or not
-	Functions []rankFunction `json:"functions"`
-}
-
-type rankFunction struct {
-	Name     string        `json:"name"`
-	Symbol   string        `json:"symbol"` // linker name
-	Position string        `json:"position,omitempty"`
-	Score    float64       `json:"score"`
-	Calls    int64         `json:"calls"`
-	Tokens   int           `json:"tokens"`
-	Reasons  []rank.Reason `json:"reasons"`
-}
-
-func (a *app) writeRankJSON(w io.Writer, question string, r *rank.Ranking, fs []rank.Ranked) error {
-	out := rankJSON{Schema: "tracerag.rank/1", Question: a.masker().Text(question), Total: len(r.Functions), Functions: []rankFunction{}}
-	count := tokens.For("")
-	for i := range fs {
-		f := &fs[i]
-		reasons := append([]rank.Reason{}, f.Reasons...)
-		for i := range reasons {
-			reasons[i].What = a.masker().Text(reasons[i].What)
-		}
-		out.Functions = append(out.Functions, rankFunction{
-			Name: f.Name, Symbol: f.Symbol, Position: f.Position, Score: f.Score, Calls: f.Calls,
-			Tokens: sourceTokens(f.Source, count), Reasons: reasons,
-		})
-	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(out)
 }

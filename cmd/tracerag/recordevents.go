@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func (a *app) recordEvents() func(record.Event) {
 			}
 			a.note("%s  %s  %s  %s (%s, %s)", phrase.Quote(e.Name), result, e.Trace.Test.Name, callsOfFunctions(e.Trace.Calls(), len(e.Trace.Functions)), e.Trace.Exit, phrase.Duration(e.Trace.Duration))
 		case record.PackageRecorded:
-			a.note("%s: %s recorded, %d failed (baseline: %s)", e.Package, phrase.Plural(e.Tests, "test", "tests"), e.Failed, firstOf(e.Baseline, "none"))
+			a.note("%s: %s recorded, %d failed (baseline: %s)", e.Package, phrase.Plural(e.Tests, "test", "tests"), e.Failed, cmp.Or(e.Baseline, "none"))
 		default:
 			a.baselineEvent(e)
 			a.valuesEvent(e)

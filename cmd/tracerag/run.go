@@ -338,7 +338,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *record.Recording,
 		return err
 	default:
 		a.warnings(pr)
-		a.note("prompt: %s", budgetLine(pr))
+		a.note("prompt: %s", pr.Size())
 		if pr.Total > pr.Window {
 			ask = " --budget=50%" // or the question would be refused
 		}

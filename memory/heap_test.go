@@ -1,4 +1,4 @@
-package main
+package memory
 
 import (
 	"runtime"
@@ -19,7 +19,7 @@ func TestStartHeap(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "")
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	before := percent()
-	startHeap()
+	StartHeap()
 	if p := percent(); p <= before {
 		t.Errorf("at first the heap may grow by %d %%, as by %d before", p, before)
 	}
@@ -30,7 +30,7 @@ func TestStartHeap(t *testing.T) {
 		}
 	}
 	t.Setenv("GOGC", "50")
-	if startHeap(); percent() != before {
+	if StartHeap(); percent() != before {
 		t.Errorf("with GOGC set it may grow by %d %%, want %d", percent(), before)
 	}
 }

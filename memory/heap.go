@@ -1,4 +1,6 @@
-package main
+// Package memory is about the memory of this process: how much it may have, and when its
+// garbage is collected.
+package memory
 
 import (
 	"os"
@@ -10,10 +12,10 @@ import (
 // Most commands end below it.
 const firstCollection = 64 << 20
 
-// startHeap has garbage collected for the first time when the heap has that size, and
+// StartHeap has garbage collected for the first time when the heap has that size, and
 // from then on as ever. The runtime begins at 4 MiB, and a command that reads a few
 // binaries would collect eight times, in the time for which a program waits to be started.
-func startHeap() {
+func StartHeap() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
@@ -21,4 +23,12 @@ func startHeap() {
 	percent := debug.SetGCPercent(firstCollection / first * 100)
 	// Cleanups run after a collection.
 	runtime.AddCleanup(new([16]byte), func(percent int) { debug.SetGCPercent(percent) }, percent)
+}
+
+// CollectWithin has garbage collected more often as so many bytes are used up: else the
+// heap may be twice what is in use. 0 changes nothing.
+func CollectWithin(limit int64) {
+	if limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit)
+	}
 }

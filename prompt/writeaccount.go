@@ -1,17 +1,17 @@
-package main
+package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
 	"text/tabwriter"
 
 	"tracerag/phrase"
-	"tracerag/prompt"
 )
 
-// writeAccount prints what every part of a prompt costs, and what was left out.
-func writeAccount(w io.Writer, p *prompt.Prompt) error {
+// WriteAccount writes what every part of a prompt costs, and what was left out.
+func (p *Prompt) WriteAccount(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "tokens\tlines\tsection")
 	for _, s := range p.Sections {
@@ -20,9 +20,9 @@ func writeAccount(w io.Writer, p *prompt.Prompt) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	shown := func(prompt.Tier) string { return "" }
+	shown := func(Tier) string { return "" }
 	if p.Budget > 0 {
-		shown = func(t prompt.Tier) string { return t.String() + "\t" }
+		shown = func(t Tier) string { return t.String() + "\t" }
 	}
 	fmt.Fprintf(tw, "\ntokens\tlines\ttimes\t%sfunction\tposition\n", ifBudget(p, "shown\t"))
 	for _, f := range p.Functions {
@@ -43,11 +43,11 @@ func writeAccount(w io.Writer, p *prompt.Prompt) error {
 	if err := writeLeftOut(tw, p); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\ntotal %s; %s left\n", budgetLine(p), phrase.Number(p.Left))
+	_, err := fmt.Fprintf(w, "\ntotal %s; %s left\n", p.Size(), phrase.Number(p.Left))
 	return err
 }
 
-func ifBudget(p *prompt.Prompt, s string) string {
+func ifBudget(p *Prompt, s string) string {
 	if p.Budget == 0 {
 		return ""
 	}
@@ -56,10 +56,10 @@ func ifBudget(p *prompt.Prompt, s string) string {
 
 // writeLeftOut lists the functions of which something is left out, the most
 // relevant first.
-func writeLeftOut(tw *tabwriter.Writer, p *prompt.Prompt) error {
+func writeLeftOut(tw *tabwriter.Writer, p *Prompt) error {
 	head := false
 	for _, f := range p.Shown {
-		if f.Tier == prompt.TierFull {
+		if f.Tier == TierFull {
 			continue
 		}
 		if !head {
@@ -71,15 +71,15 @@ func writeLeftOut(tw *tabwriter.Writer, p *prompt.Prompt) error {
 	return tw.Flush()
 }
 
-// writeExplanation prints for every function, the most relevant first, how much of
+// WriteExplanation writes for every function, the most relevant first, how much of
 // it a prompt has, its score, what it would cost at each tier, and why it has
 // that score. What was not counted stands with a "~".
-func writeExplanation(w io.Writer, p *prompt.Prompt) error {
+func (p *Prompt) WriteExplanation(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "shown\tscore\tfull\tran\twindow\tsignature\tfunction\tposition\twhy")
 	for _, f := range p.Shown {
 		fmt.Fprintf(tw, "%s\t%.3f", f.Tier, f.Score)
-		for _, t := range []prompt.Tier{prompt.TierFull, prompt.TierRan, prompt.TierWindow, prompt.TierSignature} {
+		for _, t := range []Tier{TierFull, TierRan, TierWindow, TierSignature} {
 			cost := "-"
 			if n := f.Tokens[t]; n > 0 {
 				cost = strconv.Itoa(n)
@@ -94,6 +94,16 @@ func writeExplanation(w io.Writer, p *prompt.Prompt) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\ntotal %s, of a budget of %s\n", budgetLine(p), phrase.Number(p.Budget))
+	_, err := fmt.Fprintf(w, "\ntotal %s, of a budget of %s\n", p.Size(), phrase.Number(p.Budget))
 	return err
+}
+
+// Size says in words how large a prompt is, and for what model.
+func (p *Prompt) Size() string {
+	about := ""
+	if p.Estimated {
+		about = "about "
+	}
+	return fmt.Sprintf("%s%s tokens (%s), %.0f%% of the %s that %s takes", about, phrase.Number(p.Total), p.Encoding,
+		100*float64(p.Total)/float64(p.Window), phrase.Number(p.Window), cmp.Or(p.Model, "a model"))
 }

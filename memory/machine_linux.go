@@ -1,4 +1,4 @@
-package main
+package memory
 
 import (
 	"os"
@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machineMemory returns the memory that this process may have, in bytes: the machine's,
+// Machine returns the memory that this process may have, in bytes: the machine's,
 // or what its control group leaves of it. 0: not known.
-func machineMemory() int64 {
+func Machine() int64 {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {
 		return 0
