@@ -86,6 +86,14 @@ func testRunner(spec Spec, events io.Writer) *Runner {
 		case Preparing, SettingBreakpoints, Builds, RunsTwice:
 		case SavedElsewhere:
 			fmt.Fprintf(events, "saved elsewhere: %v: %s\n", e.Err, e.Path)
+		case BaselineFailed:
+			fmt.Fprintf(events, "baseline failed: %s: %s: %s\n", e.Exit, e.Said, e.ID)
+		case BaselineOfOther:
+			fmt.Fprintf(events, "baseline of %s\n", filepath.Base(e.Of))
+		case NoValuesOf:
+			fmt.Fprintf(events, "no values of: %v\n", e.Err)
+		case Observed:
+			fmt.Fprintf(events, "observed: %d calls, %s, not called: %q\n", len(e.Activations), e.Exit, e.NotCalled)
 		case BaselineStarts:
 			fmt.Fprintf(events, "baseline: %q\n", e.Command)
 		case FallsBack:
