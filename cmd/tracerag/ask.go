@@ -15,10 +15,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tracerag/answer"
 	"tracerag/llm"
-	"tracerag/phrase"
-	"tracerag/prompt"
-	"tracerag/prompt/tokens"
+	"tracerag/session"
 	"tracerag/terminal"
 	"tracerag/trace/store"
 )
@@ -128,108 +127,73 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 		return cfgErr
 	}
 	q.prompt.model = cfg.Model
-	conv, text, about, err := a.conversation(s, q)
+	asker := &answer.Asker{Store: s, Mask: a.masker(), Config: cfg}
+	conv, err := a.conversation(s, asker, q)
 	if err != nil {
 		return err
 	}
 	switch {
 	case q.dry:
 		a.paginate()
-		return a.dryRun(conv, text, cfg, cfgErr)
+		return a.dryRun(conv, cfg, cfgErr)
 	case cfgErr != nil:
 		// The default that needs nothing: the prompt itself.
 		a.paginate()
-		if err := a.deliver(text, q.copy); err != nil {
+		if err := a.deliver(conv.Prompt, q.copy); err != nil {
 			return err
 		}
 		a.note("no model was asked: paste the prompt into any chat, or configure a model\n%s", llm.Hint(cfgErr))
-		return text.CheckWindow()
+		return conv.Prompt.CheckWindow()
 	}
-	if err := text.CheckWindow(); err != nil {
+	if err := cmp.Or(conv.Prompt.CheckWindow(), asker.Check()); err != nil {
 		return err
 	}
-	client, err := llm.New(cfg)
-	if err != nil {
-		return err
-	}
-	a.note("asking %s: %s", cfg.Model, text.Size())
-	var req llm.Request
-	for _, m := range conv.Messages {
-		req.Messages = append(req.Messages, llm.Message{Role: m.Role, Content: m.Content})
-	}
+	a.note("asking %s: %s", cfg.Model, conv.Prompt.Size())
 	// Ctrl-C ends the answer, and what came of it is kept.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	start := time.Now()
 	began := a.wait("waiting for " + cfg.Model)
 	out := &terminal.UntilDone{Context: ctx, To: a.stdout}
-	answer, askErr := client.Ask(ctx, req, terminal.OnFirstWrite{Writer: out, Began: began})
+	got, err := asker.Ask(ctx, conv, terminal.OnFirstWrite{Writer: out, Began: began})
 	stop() // another Ctrl-C ends what is left to do
 	began()
-	if answer.Text != "" {
-		if !strings.HasSuffix(answer.Text, "\n") {
-			fmt.Fprintln(out)
-		}
-		if askErr == nil && answer.FinishReason == "length" {
-			answer.Incomplete = true
-			askErr = errTokenLimit
-		}
-		a.afterAnswer(conv, answer, time.Since(start))
-		if err := a.saveAnswer(s, about, conv, cfg.Model, answer); err != nil {
-			return errors.Join(askErr, fmt.Errorf("the answer was not saved: %w", err))
+	if got.Text != "" && !strings.HasSuffix(got.Text, "\n") {
+		fmt.Fprintln(out)
+	}
+	if got.Text != "" {
+		for _, n := range append(got.Notes, got.Citations...) {
+			a.note("%s", n)
 		}
 	}
-	return askErr
+	if got.File != "" {
+		a.note("saved: %s", got.File)
+	}
+	return err
 }
 
-// conversation returns what is to be sent, a new conversation or one that goes on,
-// and the trace that it is saved beside. The prompt is that of its newest question.
-func (a *app) conversation(s *store.Store, q *inquiry) (*store.Conversation, *prompt.Prompt, store.Entry, error) {
+// conversation returns what is to be sent, new or going on.
+func (a *app) conversation(s *store.Store, asker *answer.Asker, q *inquiry) (*answer.Conversation, error) {
 	p, views, err := a.build(s, q.names, q.question, q.tree, q.prompt)
 	if err != nil {
-		return nil, nil, store.Entry{}, err
+		return nil, err
 	}
 	a.warnings(p)
 	a.noteMasked()
-	question := a.masker().Text(q.question)
-	entry := views[0].Entry
-	if !q.more {
-		conv := &store.Conversation{Question: question, Messages: []store.Message{{Role: "user", Content: p.Text}}}
-		for _, v := range views {
-			conv.Traces = append(conv.Traces, v.Entry.ID)
-		}
-		return conv, p, entry, nil
+	if q.more {
+		return asker.GoOn(q.question, p, views[0].Entry)
 	}
-	old, err := s.Answers(entry)
-	if err != nil {
-		return nil, nil, entry, err
-	}
-	if len(old) == 0 {
-		return nil, nil, entry, fmt.Errorf("no conversation about trace %s to go on with: ask without --continue first", entry.ID)
-	}
-	last := &old[len(old)-1]
-	conv := &store.Conversation{Question: question, Traces: last.Traces, Messages: last.Next(question)}
-	var all []string
-	for i := range conv.Messages {
-		m := &conv.Messages[i]
-		m.Content = a.masker().Clean(a.masker().Text(m.Content)) // which may have been sent with --no-redact
-		all = append(all, m.Content)
-	}
-	return conv, recount(p, strings.Join(all, "\n\n")), entry, nil
+	return asker.Begin(q.question, p, entriesOf(views)...), nil
 }
 
-// recount is the account of a conversation that began with another prompt: all
-// of it is sent again.
-func recount(p *prompt.Prompt, text string) *prompt.Prompt {
-	out := *p
-	out.Text = text
-	out.Total = tokens.For(p.Model).Count(text)
-	out.Left = out.Window - out.Total
-	out.Sections, out.Functions = nil, nil
-	return &out
+func entriesOf(views []*session.View) []store.Entry {
+	var out []store.Entry
+	for _, v := range views {
+		out = append(out, v.Entry)
+	}
+	return out
 }
 
-func (a *app) dryRun(conv *store.Conversation, p *prompt.Prompt, cfg llm.Config, cfgErr error) error {
+func (a *app) dryRun(conv *answer.Conversation, cfg llm.Config, cfgErr error) error {
 	for i, m := range conv.Messages {
 		if len(conv.Messages) > 1 {
 			fmt.Fprintf(a.stdout, "--- %d %s ---\n", i+1, m.Role)
@@ -243,69 +207,9 @@ func (a *app) dryRun(conv *store.Conversation, p *prompt.Prompt, cfg llm.Config,
 		to = cfg.Model + " at " + server(cfg)
 	}
 	a.note("dry run, nothing was sent. It would go to %s", to)
-	a.note("%s", p.Size())
-	if usd, ok := llm.EstimateCost(cfg.Model, llm.Usage{PromptTokens: p.Total}); ok {
+	a.note("%s", conv.Prompt.Size())
+	if usd, ok := llm.EstimateCost(cfg.Model, llm.Usage{PromptTokens: conv.Prompt.Total}); ok {
 		a.note("the prompt would cost about $%.4f (list prices of %s)", usd, llm.PricesAsOf)
 	}
-	return p.CheckWindow()
-}
-
-// afterAnswer prints what is to be said about an answer: what it cost, and what
-// it cites that it was not told.
-func (a *app) afterAnswer(conv *store.Conversation, answer llm.Answer, took time.Duration) {
-	for _, n := range append(answer.Notes, answerNotes(answer, took)...) {
-		a.note("%s", n)
-	}
-	var sent []string
-	for _, m := range conv.Messages {
-		sent = append(sent, m.Content)
-	}
-	if answer.Incomplete && len(answer.Text) > mostChecked {
-		a.note("the answer's citations were not checked: it was cut after %s bytes", phrase.Number(len(answer.Text)))
-		return
-	}
-	var unknown []string
-	for _, c := range prompt.CheckCitations(answer.Text, strings.Join(sent, "\n")) {
-		if !c.Known {
-			unknown = append(unknown, c.Text)
-		}
-	}
-	if len(unknown) > 0 {
-		a.note("cited, but not in the prompt (from the model's memory, or made up): %s", strings.Join(unknown, ", "))
-	}
-}
-
-// answerNotes say what an answer cost, and whether it was cut.
-func answerNotes(answer llm.Answer, took time.Duration) []string {
-	var notes []string
-	if u := answer.Usage; u != nil {
-		line := fmt.Sprintf("%s prompt + %s answer tokens", phrase.Number(u.PromptTokens), phrase.Number(u.CompletionTokens))
-		if u.CachedTokens > 0 {
-			line += fmt.Sprintf(" (%s cached)", phrase.Number(u.CachedTokens))
-		}
-		if usd, ok := llm.EstimateCost(answer.Model, *u); ok {
-			line += fmt.Sprintf(", about $%.4f", usd)
-		}
-		notes = append(notes, fmt.Sprintf("%s by the server's count, %s", line, took.Round(100*time.Millisecond)))
-	}
-	return notes
-}
-
-// errTokenLimit is the failure of an answer that the server has cut.
-var errTokenLimit = errors.New("the answer was cut at a limit of tokens\nraise --max-tokens, or ask to go on with --continue")
-
-// mostChecked bounds the answer whose citations are looked for.
-const mostChecked = 256 << 10
-
-func (a *app) saveAnswer(s *store.Store, about store.Entry, conv *store.Conversation, model string, answer llm.Answer) error {
-	conv.Model, conv.Answer, conv.Incomplete = model, a.masker().Clean(answer.Text), answer.Incomplete // as it was shown
-	if u := answer.Usage; u != nil {
-		conv.Usage = store.Usage(*u)
-	}
-	path, err := s.SaveAnswer(about, *conv)
-	if err != nil {
-		return err
-	}
-	a.note("saved: %s", path)
-	return nil
+	return conv.Prompt.CheckWindow()
 }

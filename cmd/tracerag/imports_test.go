@@ -51,6 +51,7 @@ var layers = map[string][]string{
 	"visible":           {},
 	"memory":            {},
 	"phrase":            {},
+	"answer":            {"llm", "phrase", "prompt", "prompt/tokens", "session", "trace/store"},
 	"completion":        {"calltree", "phrase", "session", "trace/symbol"},
 	"doctor":            {"phrase", "record", "session", "trace", "trace/executable", "trace/probe", "trace/store", "trace/target"},
 	"terminal":          {"output", "phrase", "visible"},

@@ -11,8 +11,8 @@ import (
 	"os/signal"
 	"runtime"
 	"strings"
-	"time"
 
+	"tracerag/answer"
 	"tracerag/llm"
 	"tracerag/output"
 	"tracerag/phrase"
@@ -99,7 +99,7 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 		names = []string{"@last"}
 	}
 	if model != nil {
-		p.model = model.cfg.Model
+		p.model = model.Name()
 	}
 	o, err := a.promptOptions(p)
 	if err != nil {
@@ -111,9 +111,7 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 		return nil, err
 	}
 	if model != nil {
-		for _, v := range views {
-			model.about = append(model.about, v.Entry)
-		}
+		model.about = entriesOf(views)
 	}
 	c := viewer.Views(a.session(s), views, o, p.types)
 	c.Draft = viewer.Draft{Question: a.masker().Text(question), Variant: o.Variant, Budget: o.Budget}
@@ -156,8 +154,7 @@ func (a *app) promptCommand(views []*session.View, t *treeFlags, p *promptFlags)
 // pageModel answers the page's questions.
 type pageModel struct {
 	app   *app
-	store *store.Store
-	cfg   llm.Config
+	asker *answer.Asker
 	about []store.Entry // the traces
 }
 
@@ -171,41 +168,25 @@ func (a *app) pageModel(s *store.Store, p *promptFlags, m *modelFlags) (*pageMod
 	case err != nil:
 		return nil, err
 	}
-	return &pageModel{app: a, store: s, cfg: cfg}, nil
+	return &pageModel{app: a, asker: &answer.Asker{Store: s, Mask: a.masker(), Config: cfg}}, nil
 }
 
-func (m *pageModel) Name() string { return m.cfg.Model }
+func (m *pageModel) Name() string { return m.asker.Config.Model }
 
 // Ask implements viewer.Model. The conversation is saved as ask saves it, so that
 // tracerag ask --continue goes on with it.
 func (m *pageModel) Ask(ctx context.Context, d viewer.Draft, p *prompt.Prompt, stream io.Writer) ([]string, error) {
-	client, err := llm.New(m.cfg)
-	if err != nil {
-		return nil, err
-	}
-	start := time.Now()
+	asker := *m.asker // for each question a client
 	out := output.New(stream, output.Text, m.app.knownSecrets)
-	answer, askErr := client.Ask(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: p.Text}}}, out)
-	askErr = cmp.Or(askErr, out.Flush())
-	if hint := wayOut(askErr); hint != "" {
-		askErr = fmt.Errorf("%w\n%s", askErr, hint)
+	got, err := asker.Ask(ctx, asker.Begin(d.Question, p, m.about...), out)
+	err = cmp.Or(err, out.Flush())
+	if hint := wayOut(err); hint != "" {
+		err = fmt.Errorf("%w\n%s", err, hint)
 	}
-	if answer.Text == "" {
-		return answer.Notes, askErr
+	if got.File != "" {
+		m.app.note("saved: %s", got.File)
 	}
-	if askErr == nil && answer.FinishReason == "length" {
-		answer.Incomplete = true
-		askErr = errTokenLimit
-	}
-	notes := append(answer.Notes, answerNotes(answer, time.Since(start))...)
-	conv := &store.Conversation{Question: m.app.masker().Text(d.Question), Messages: []store.Message{{Role: "user", Content: p.Text}}}
-	for _, e := range m.about {
-		conv.Traces = append(conv.Traces, e.ID)
-	}
-	if err := m.app.saveAnswer(m.store, m.about[0], conv, m.cfg.Model, answer); err != nil {
-		askErr = errors.Join(askErr, fmt.Errorf("the answer was not saved: %w", err))
-	}
-	return notes, askErr
+	return got.Notes, err
 }
 
 // openBrowser opens a URL in the user's browser, and does not wait for it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"tracerag/answer"
 	"tracerag/calltree"
 	"tracerag/eval/trial"
 	"tracerag/export"
@@ -58,6 +59,12 @@ func wayOut(err error) string {
 			return "end it with: tracerag window stop"
 		}
 		return "start one with: tracerag window start"
+	}
+	if isA[*answer.CutError](err) {
+		return "raise --max-tokens, or ask to go on with --continue"
+	}
+	if isA[*answer.NoConversationError](err) {
+		return "ask without --continue first"
 	}
 	if isA[*session.BaselineError](err) {
 		return "--baseline names a trace, or none for no baseline"

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tracerag/answer"
 	"tracerag/calltree"
 	"tracerag/eval/trial"
 	"tracerag/export"
@@ -34,6 +35,8 @@ func TestWayOut(t *testing.T) {
 		{&calltree.LimitError{Limit: 9}, []string{"--tree=graph", "--focus", "--baseline"}},
 		{&prompt.OverWindowError{Window: 300, Total: 500}, []string{"--budget", "--focus", "--baseline", "--include", "--variant T"}},
 		{&export.SizeError{Most: 9}, []string{"--max-size", "--focus"}},
+		{&answer.CutError{}, []string{"--max-tokens", "--continue"}},
+		{&answer.NoConversationError{Trace: "ab"}, []string{"--continue"}},
 		{&trial.NoModelError{Path: "x.yaml"}, []string{"--model NAME"}},
 		{&trial.NoCeilingError{Need: 1.5}, []string{"--max-cost=1.50"}},
 		{&trial.NoCeilingError{Judge: "gpt-4o"}, []string{"--max-cost=DOLLARS"}},
