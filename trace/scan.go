@@ -137,17 +137,17 @@ func (f *fields) next() (field, error) {
 
 // varint is binary.ReadUvarint, which takes an interface and a call for each byte.
 func (f *fields) varint() (uint64, error) {
-	window, _ := f.r.Peek(10)
-	v, n := protowire.ConsumeVarint(window)
+	ahead, _ := f.r.Peek(10)
+	v, n := protowire.ConsumeVarint(ahead)
 	if n >= 0 {
 		f.r.Discard(n)
 		return v, nil
 	}
-	if len(window) == 10 {
+	if len(ahead) == 10 {
 		return 0, fmt.Errorf("%w: a number in it is too long", errNoProfile)
 	}
-	_, err := f.r.Peek(len(window) + 1) // says why there is no more
-	if err == io.EOF && len(window) > 0 {
+	_, err := f.r.Peek(len(ahead) + 1) // says why there is no more
+	if err == io.EOF && len(ahead) > 0 {
 		err = io.ErrUnexpectedEOF
 	}
 	return 0, inField(err)

@@ -18,9 +18,9 @@ import (
 	"tracerag/trace/target"
 )
 
-// marks is the memory, shared with the target, of the bytes that say which blocks
+// blockMarks is the memory, shared with the target, of the bytes that say which blocks
 // ran. It is apart from the rest because the stubs must reach it.
-type marks struct {
+type blockMarks struct {
 	mem  []byte
 	file *os.File
 	at   ptrace.Range
@@ -36,7 +36,7 @@ func (r *running) shareMarks(n int, base uint64) error {
 	if err != nil {
 		return err
 	}
-	r.marks = marks{mem, file, ptrace.Range{Start: base, End: base + size}}
+	r.marks = blockMarks{mem, file, ptrace.Range{Start: base, End: base + size}}
 	return nil
 }
 
@@ -87,9 +87,9 @@ func (r *running) unseal(t *target.Target, p *prepared) error {
 }
 
 // bytes returns the marks as they are now.
-func (m *marks) bytes() []byte { return slices.Clone(m.mem) }
+func (m *blockMarks) bytes() []byte { return slices.Clone(m.mem) }
 
-func (m *marks) close() {
+func (m *blockMarks) close() {
 	if m.mem != nil {
 		_ = unix.Munmap(m.mem)
 		m.file.Close()

@@ -135,7 +135,7 @@ type running struct {
 	file   *os.File
 	code   ptrace.Range   // the recorder and the stubs
 	skip   []ptrace.Range // what is ours of the memory that the target may write
-	marks  marks
+	marks  blockMarks
 	owner  owner  // what the shared memory says of us
 	watch  func() // ends guard
 

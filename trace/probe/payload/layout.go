@@ -107,7 +107,7 @@ func (l *Layout) fit() { l.maxCells = most(l.slots) }
 const cellBytes = cellSlots*slotSize + slotSize/farShare + nodeSize + orderSize + 8
 
 // The near table has two slots a cell, and some behind it for what belongs to the
-// last ones: the window, and more than a search looks at. The far one is small: few
+// last ones: as much as one search covers, and more. The far one is small: few
 // calls go there.
 const (
 	cellSlots = 2
