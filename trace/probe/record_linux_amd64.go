@@ -171,7 +171,7 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 	}
 	defer release()
 	proc, err := ptrace.Start(t.Path, t.Args, ptrace.Attr{Dir: t.Dir, Files: files})
-	if errors.Is(err, ptrace.ErrPtrace) || errors.Is(err, ptrace.ErrPrivileged) || errors.Is(err, fs.ErrPermission) {
+	if errors.Is(err, ptrace.ErrPtrace) || errors.Is(err, ptrace.ErrProc) || errors.Is(err, ptrace.ErrPrivileged) || errors.Is(err, fs.ErrPermission) {
 		return nil, err // as with any recorder
 	}
 	if err != nil {

@@ -28,6 +28,9 @@ func attach(pid int, timeout time.Duration) (*Process, error) {
 	if pid == os.Getpid() {
 		return nil, fmt.Errorf("process %d is tracerag itself", pid)
 	}
+	if err := checkProc(); err != nil {
+		return nil, fmt.Errorf("process %d: %w", pid, err)
+	}
 	if err := checkFormat(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
 		return nil, attachError(pid, err)
 	}

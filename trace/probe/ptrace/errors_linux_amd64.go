@@ -1,9 +1,11 @@
 package ptrace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +16,8 @@ import (
 var (
 	// ErrPtrace: this system does not let us trace the process.
 	ErrPtrace = errors.New("tracing is not permitted")
+	// ErrProc: /proc is not there, or shows other processes than those that we see.
+	ErrProc = errors.New("/proc is of no use here")
 	// ErrPrivileged: a program with privileges of its own (setuid, setgid, file
 	// capabilities) would be started without them under a tracer.
 	ErrPrivileged = errors.New("it would lose its privileges under a tracer")
@@ -51,6 +55,19 @@ func ptraceHints() string {
 		hints = append(hints, "in a container, run it with --cap-add=SYS_PTRACE or a seccomp profile that has ptrace; else look for a security module's message in the kernel's log")
 	}
 	return strings.Join(hints, "\n")
+}
+
+// checkProc finds out whether /proc is that of our PID namespace. Otherwise the number of
+// the process that we hold is another one's there, and we would change that one's memory.
+func checkProc() error {
+	status, err := readStatusFile("/proc/self/status")
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w\nmount it: mount -t proc proc /proc", ErrProc, err)
+	case cmp.Or(status["NSpid"], status["Pid"]) != strconv.Itoa(os.Getpid()): // NSpid has one number a namespace
+		return fmt.Errorf("%w: it shows the processes of another PID namespace\nmount our own: mount -t proc proc /proc, or unshare --mount-proc", ErrProc)
+	}
+	return nil
 }
 
 // startError explains why a program was not started.

@@ -33,7 +33,7 @@ func (p *Process) WriteAt(b []byte, addr int64) (n int, err error) {
 func (p *Process) openMemory() error {
 	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", p.pid), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w\nis /proc mounted?", err)
+		return err
 	}
 	if err == nil {
 		p.mem = f

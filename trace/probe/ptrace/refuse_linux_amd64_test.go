@@ -14,6 +14,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// TestForeignProc starts a program in a PID namespace of its own, where /proc still shows
+// the processes of ours: their memory is not to be touched by their numbers.
+func TestForeignProc(t *testing.T) {
+	for what, flags := range map[string]uintptr{"root": unix.CLONE_NEWPID, "user": unix.CLONE_NEWPID | unix.CLONE_NEWUSER} {
+		t.Run(what, func(t *testing.T) {
+			cmd := plainRole("start", "/proc/self/exe")
+			cmd.SysProcAttr = &unix.SysProcAttr{Cloneflags: flags}
+			out, err := cmd.CombinedOutput()
+			if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EINVAL) {
+				t.Skip("no namespaces here: ", err)
+			}
+			if !strings.Contains(string(out), "another PID namespace") || !strings.Contains(string(out), "mount -t proc") {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
 // TestStartRefuses gives Start what it cannot start. Errors name the program.
 func TestStartRefuses(t *testing.T) {
 	dir := t.TempDir()

@@ -37,6 +37,9 @@ func Start(path string, argv []string, attr Attr) (*Process, error) {
 			file = filepath.Join(attr.Dir, path)
 		}
 	}
+	if err := checkProc(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	if err := checkFormat(file); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
