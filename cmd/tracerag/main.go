@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 
@@ -27,7 +28,11 @@ func main() {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a, err := newApp(stdin, stdout, stderr)
 	if err != nil {
-		return a.fail(err)
+		code := a.fail(fmt.Errorf("the working directory was not found: %w\nchange to one that exists", err))
+		if len(args) > 0 && args[0] == "run" {
+			return exitRunFailed // 1 would be the program's
+		}
+		return code
 	}
 	defer a.flush()
 	return a.dispatch(ctx, args)
