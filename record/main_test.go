@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"tracerag/trace"
@@ -93,7 +94,7 @@ func testRunner(spec Spec, events io.Writer) *Runner {
 		case NoValuesOf:
 			fmt.Fprintf(events, "no values of: %v\n", e.Err)
 		case Observed:
-			fmt.Fprintf(events, "observed: %d calls, %s, not called: %q\n", len(e.Activations), e.Exit, e.NotCalled)
+			fmt.Fprintf(events, "observed: %d calls; differences: %s\n", len(e.Activations), strings.Join(e.Differences(), "; "))
 		case BaselineStarts:
 			fmt.Fprintf(events, "baseline: %q\n", e.Command)
 		case FallsBack:

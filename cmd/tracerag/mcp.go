@@ -78,7 +78,6 @@ func recordForAgent(ctx context.Context, q *record.Queue, s *store.Store, c mcp.
 	if spec.Caller, err = json.Marshal(passed{Quiet: true}); err != nil {
 		return nil, err
 	}
-	spec.Begin()
 	rec, err := q.Record(ctx, spec)
 	if err != nil {
 		return nil, err

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -158,7 +156,7 @@ func (a *app) observed(seen record.Observed) {
 		a.note("values: the trace's limit for values is reached: name fewer functions (--values=FUNC)")
 	}
 	if seen.Ended == nil && !seen.TimedOut && seen.Exit.Known() {
-		if other := differences(seen); len(other) > 0 {
+		if other := seen.Differences(); len(other) > 0 {
 			a.note("values: the second run did not do what the first did: %s", strings.Join(other, "; "))
 		}
 	}
@@ -167,37 +165,6 @@ func (a *app) observed(seen record.Observed) {
 	}
 	a.without(seen.NotEntered, "the compiler has inlined (go run, or -gcflags=all=-l, keeps their calls)")
 	a.without(seen.Unknown, "DWARF does not describe")
-}
-
-// differences says in what a second run was another one than the first. What it printed
-// is not compared: the first one's output was the user's alone.
-func differences(seen record.Observed) (out []string) {
-	if seen.Exit != seen.Trace.Exit {
-		out = append(out, fmt.Sprintf("it ended with %s, the first with %s", seen.Exit, seen.Trace.Exit))
-	}
-	if n := len(seen.NotCalled); n > 0 {
-		first := seen.NotCalled[0]
-		verb := "were"
-		if n == 1 {
-			verb = "was"
-		}
-		out = append(out, fmt.Sprintf("%s of %s %s not called, first %s%s", phrase.Number(n), phrase.Plural(seen.Watched, "function", "functions"), verb,
-			calltree.ShortName(first), declaredAt(seen.Trace, first)))
-	}
-	if seen.Unmatched > 0 {
-		out = append(out, fmt.Sprintf("%s made where the first has none, first of %s", phrase.Plural(seen.Unmatched, "call was", "calls were"), calltree.ShortName(seen.FirstOther)))
-	}
-	return out
-}
-
-// declaredAt is where a function of a trace begins, for a message.
-func declaredAt(tr *trace.Trace, name string) string {
-	i := slices.IndexFunc(tr.Functions, func(f trace.Function) bool { return f.Name == name })
-	if i < 0 || tr.Functions[i].StartLine == 0 {
-		return ""
-	}
-	f := &tr.Functions[i]
-	return fmt.Sprintf(" (%s:%d)", path.Base(strings.ReplaceAll(f.File, "\\", "/")), f.StartLine)
 }
 
 // without names functions of which there are no values.
