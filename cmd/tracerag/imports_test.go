@@ -36,7 +36,7 @@ var layers = map[string][]string{
 	"trace/probe":                 {"trace", "trace/executable", "trace/target", "trace/probe/ptrace", "trace/probe/patch", "trace/probe/patch/lines", "trace/probe/patch/plan", "trace/probe/patch/stubs", "trace/probe/payload"},
 
 	"trace/recordtest":  {"trace", "trace/store", "trace/target"},
-	"trace/profiles":    {"trace", "trace/symbol"},
+	"trace/profiles":    {"trace", "trace/symbol", "trace/target"},
 	"trace/store":       {"atomicfile", "phrase", "trace"},
 	"calltree":          {"trace", "trace/symbol", "visible"},
 	"source":            {},
