@@ -57,7 +57,7 @@ func account(segments []segment, o Options) *Prompt {
 		m, known := tokens.Lookup(o.Model)
 		p.Window = m.Window
 		if !known && o.Model != "" {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("the context window of %s is not known: %s tokens are assumed", o.Model, phrase.Number(p.Window)))
+			p.Warnings = append(p.Warnings, fmt.Sprintf("the context window of %s is unknown: %s tokens are assumed", o.Model, phrase.Number(p.Window)))
 		}
 	}
 	p.Left = p.Window - p.Total

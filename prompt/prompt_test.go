@@ -423,7 +423,7 @@ func TestWarnings(t *testing.T) {
 	}{
 		"known model":   {Options{Model: "gpt-4o"}, ""},
 		"no model":      {Options{}, ""},
-		"unknown model": {Options{Model: "mine"}, "window of mine is not known: 128,000 tokens"},
+		"unknown model": {Options{Model: "mine"}, "window of mine is unknown: 128,000 tokens"},
 		"given window":  {Options{Model: "mine", Window: 50_000}, ""},
 		"little left":   {Options{Window: 2000}, "for the answer"},
 		"long":          {Options{Counter: long{}}, "worse with length alone"},

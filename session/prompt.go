@@ -133,7 +133,7 @@ func (r EmptyReason) String() string {
 	case NothingCalled:
 		return "no function of the recorded packages was called"
 	case AllPruned:
-		return "the baseline did all of it, too"
+		return "the baseline made the same calls"
 	}
 	return "all of it is package initialisation"
 }

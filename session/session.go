@@ -155,5 +155,5 @@ type BaselineGoneError struct {
 }
 
 func (e *BaselineGoneError) Error() string {
-	return fmt.Sprintf("the baseline %s of trace %s is gone: nothing is pruned by it", e.Baseline, e.Trace)
+	return fmt.Sprintf("baseline %s of trace %s not found: the tree is not pruned", e.Baseline, e.Trace)
 }

@@ -317,7 +317,7 @@ func TestExperimentRecords(t *testing.T) {
 	}
 	write("main.go", source)
 	_, stderr = x.run(1)
-	if !strings.Contains(stderr, "names no models\n  --model NAME names one") {
+	if !strings.Contains(stderr, "names no models\n  name one with --model NAME") {
 		t.Errorf("messages:\n%s", stderr)
 	}
 }

@@ -31,7 +31,7 @@ func checkRecorderFlags(o *record.Options) error {
 	switch o.Name {
 	case record.Auto, record.Probe, record.Breakpoint:
 	default:
-		return fmt.Errorf("--recorder=%s: the recorders are auto, probe and breakpoint", o.Name)
+		return fmt.Errorf("--recorder=%s: must be one of auto, probe or breakpoint", o.Name)
 	}
 	if o.MaxHits < 1 || o.MaxStops < 1 {
 		return errors.New("--max-hits and --max-stops must be at least 1")

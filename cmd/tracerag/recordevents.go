@@ -75,7 +75,7 @@ func (a *app) baselineEvent(e record.Event) {
 	case record.BaselineStarts:
 		a.note("baseline: running %s", phrase.CommandLine(e.Command))
 	case record.BaselineOfOther:
-		a.note("baseline: trace %s is a run of another program (%s, this is %s): it prunes only what both do", e.ID, e.Of, e.This)
+		a.note("baseline: trace %s is a run of another program (%s, this is %s): only common calls are pruned", e.ID, e.Of, e.This)
 	case record.BaselineFailed:
 		a.complain("baseline: %s: the tree is not pruned by it\ngive --baseline arguments that only start the program; to prune by this run anyway, name its trace:\n--baseline=%s", a.baselineFailure(e), e.ID)
 	}
@@ -181,5 +181,5 @@ func (a *app) without(names []string, why string) {
 	if n := len(names) - most; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	a.note("values: none of %s%s, which %s", strings.Join(short, ", "), more, why)
+	a.note("values: no values for %s%s, which %s", strings.Join(short, ", "), more, why)
 }

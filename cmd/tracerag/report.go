@@ -37,7 +37,7 @@ func runReport(a *app, _ context.Context, c *command, args []string) int {
 	case *limit < 1:
 		return a.usage(c, "--max-size must be at least 1")
 	case *out == "-" && terminal.Is(a.stdout):
-		return a.usage(c, "a report is for a browser, and standard output a terminal: write it to a file with -o run.html, or pipe it")
+		return a.usage(c, "standard output is a terminal: write the report to a file with -o run.html, or pipe it")
 	}
 	s, err := a.store()
 	if err != nil {

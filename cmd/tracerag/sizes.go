@@ -56,7 +56,7 @@ func runSizes(a *app, _ context.Context, c *command, args []string) int {
 			for _, m := range whole.Missing {
 				if !missing[m] {
 					missing[m] = true
-					a.note("not counted, for its source is not here: %s", m)
+					a.note("not counted: its source is not on this machine: %s", m)
 				}
 			}
 		}

@@ -25,7 +25,7 @@ import (
 // wayOut says what to do about an error, a line each; "" if its text says it already.
 func wayOut(err error) string {
 	if isA[*trial.NoModelError](err) {
-		return "--model NAME names one; --prompts-only asks nobody"
+		return "name one with --model NAME; --prompts-only asks no model"
 	}
 	if e, ok := errors.AsType[*trial.NoCeilingError](err); ok {
 		if e.Need > 0 {
@@ -82,7 +82,7 @@ func wayOut(err error) string {
 		return "leave --tree=graph out, narrow the tree with --focus, or prune it with --baseline"
 	}
 	if isA[*prompt.OverWindowError](err) {
-		return "make it fit with --budget, narrow the call tree with --focus or --baseline, record fewer packages (run --include), leave the sources out with --variant T, or take a model with a larger window"
+		return "make it fit with --budget, narrow the call tree with --focus or --baseline, record fewer packages (run --include), leave the sources out with --variant T, or choose a model with a larger context"
 	}
 	if isA[*prompt.OverBudgetError](err) {
 		return "give a larger --budget, or ask a shorter question"

@@ -314,7 +314,7 @@ func (x *Examiner) carryOut(ctx context.Context, jobs []throttle.Job, one, many 
 	}
 	x.note("%s", line)
 	if len(unknown) > 0 {
-		x.note("no price is known of %s: what it costs is not counted", strings.Join(unknown, ", "))
+		x.note("price of %s unknown: its cost is not counted", strings.Join(unknown, ", "))
 	}
 	if x.DryRun {
 		return 0, nil
@@ -328,7 +328,7 @@ func (x *Examiner) carryOut(ctx context.Context, jobs []throttle.Job, one, many 
 		return 0, &NoCeilingError{Need: roundUp(x.Limits.Spent + most)}
 	}
 	if x.Limits.MaxCost > 0 && x.Limits.Spent+most > x.Limits.MaxCost {
-		x.note("the ceiling of $%.2f may be reached before all is asked", x.Limits.MaxCost)
+		x.note("the cost limit of $%.2f may be reached before every question is asked", x.Limits.MaxCost)
 	}
 	set, end := x.Progress("asking")
 	done := 0

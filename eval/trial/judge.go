@@ -14,7 +14,7 @@ import (
 // paid for.
 func (x *Examiner) judgeIsReady() error {
 	judge := x.Judge
-	x.note("judging the answers by %s comes on top", judge)
+	x.note("judging the answers by %s costs extra", judge)
 	switch {
 	case x.DryRun:
 		return nil

@@ -57,14 +57,14 @@ func (m *Maker) Make(t *Trial, traces map[string]string) error {
 		if i == 0 {
 			whole := views[0].Sources.Whole()
 			for _, missing := range whole.Missing {
-				m.Note(fmt.Errorf("%s: not counted, for its source is not here: %s", t.Name, missing))
+				m.Note(fmt.Errorf("%s: not counted: its source is not on this machine: %s", t.Name, missing))
 			}
 			t.ModuleLines = whole.Lines
 		}
 	}
 	for _, q := range t.inquiries {
 		if names := eval.Unknown(q.Inquiry, q.functions); len(names) > 0 {
-			m.Note(fmt.Errorf("%s: inquiry %s: its criteria expect functions that its call trees lack: %s", t.Name, q.ID, strings.Join(names, ", ")))
+			m.Note(fmt.Errorf("%s: inquiry %s: expected functions are missing from its call trees: %s", t.Name, q.ID, strings.Join(names, ", ")))
 		}
 	}
 	return nil

@@ -77,9 +77,9 @@ type NoCeilingError struct {
 
 func (e *NoCeilingError) Error() string {
 	if e.Judge != "" {
-		return fmt.Sprintf("the judge %s costs money, and no ceiling was given", e.Judge)
+		return fmt.Sprintf("the judge %s costs money: set a cost limit", e.Judge)
 	}
-	return "these questions cost money, and no ceiling was given"
+	return "these questions cost money: set a cost limit"
 }
 
 // TooLongError is about prompts that are not asked, since the model's context is too small.
