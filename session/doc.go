@@ -5,7 +5,7 @@
 // the viewer, the server for coding agents) opens its views by [Session.Open], so that all
 // of them prune, focus and mask alike:
 //
-//	s := &session.Session{Store: store.Open(".tracerag"), Mask: session.NewMasker(redact.New)}
+//	s := &session.Session{Store: store.Open(".tracerag"), Mask: session.NewMasker(func() *redact.Redactor { return redact.New() })}
 //	views, err := s.Open([]string{"@last"}, session.TreeOptions{})
 //	views[0].Tree.WriteText(os.Stdout, calltree.View{File: views[0].File})
 //
