@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -60,5 +62,27 @@ func TestEachMessages(t *testing.T) {
 	}
 	if names := recordtest.Names(recordtest.Saved(t, dir)); names != nil {
 		t.Errorf("what was refused left traces: %q", names)
+	}
+}
+
+// TestEachMasksNames: a test's name and a module's path are others' text, too.
+func TestEachMasksNames(t *testing.T) {
+	letters := make([]byte, 36)
+	for i := range letters {
+		letters[i] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"[rand.IntN(62)]
+	}
+	token := "ghp_" + string(letters)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":     "module example.com/" + strings.ToLower(token) + "\n\ngo 1.24\n",
+		"it_test.go": "package it\n\nimport \"testing\"\n\nfunc Test_" + token + "(t *testing.T) {}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := recordtest.See(t, dir, "tracerag", "run", "--each", "go", "test")
+	if got.Code != 0 || !strings.Contains(got.Stderr, "1 test recorded") || strings.Contains(strings.ToLower(got.Stderr), strings.ToLower(token)) {
+		t.Errorf("messages with the secret:\n%v", got)
 	}
 }

@@ -55,9 +55,9 @@ func (a *app) recordEvents() func(record.Event) {
 			if e.Trace.Exit.Failed() {
 				result = "FAIL"
 			}
-			a.note("%s  %s  %s  %s (%s, %s)", phrase.Quote(e.Name), result, e.Trace.Test.Name, callsOfFunctions(e.Trace.Calls(), len(e.Trace.Functions)), e.Trace.Exit, phrase.Duration(e.Trace.Duration))
+			a.note("%s  %s  %s  %s (%s, %s)", phrase.Quote(a.masker().Text(e.Name)), result, a.masker().Text(e.Trace.Test.Name), callsOfFunctions(e.Trace.Calls(), len(e.Trace.Functions)), e.Trace.Exit, phrase.Duration(e.Trace.Duration))
 		case record.PackageRecorded:
-			a.note("%s: %s recorded, %d failed (baseline: %s)", e.Package, phrase.Plural(e.Tests, "test", "tests"), e.Failed, cmp.Or(e.Baseline, "none"))
+			a.note("%s: %s recorded, %d failed (baseline: %s)", a.masker().Text(e.Package), phrase.Plural(e.Tests, "test", "tests"), e.Failed, cmp.Or(e.Baseline, "none"))
 		default:
 			a.baselineEvent(e)
 			a.valuesEvent(e)
