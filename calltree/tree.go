@@ -10,12 +10,12 @@
 //     from the roots. Every call that a function ever made is shown wherever
 //     the function is, so the tree can grow exponentially and has a limit.
 //
-// In both, children stand in the order of their first call; a function called
+// In both, children are in the order of their first call; a function called
 // from two callers is two nodes; and a recursive call is shown once, as a leaf
 // marked so, while the calls made inside it are counted at the ancestor that
 // it is an activation of.
 //
-// A goroutine stands below the function that started it, where that is known,
+// A goroutine is below the function that started it, where that is known,
 // and is a root of its own otherwise. The path on which recursion is looked
 // for leads through such a go statement, so that a walk which starts a
 // goroutine for each directory folds as a walk without goroutines does.

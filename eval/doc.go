@@ -43,9 +43,9 @@
 // A criterion may say what an answer that meets it must name; it is graded
 // automatically then. Of functions and files one has to be named: alone it is worth
 // the criterion's points, among several half of them, as in the paper ("if multiple
-// instances are mentioned and the correct one is included, 0.5 points"). Terms count
-// for as many as are there. Where "all: true" stands it is so for functions and
-// files, too. A "|" stands between names of which one is enough.
+// instances are mentioned and the correct one is included, 0.5 points"). Each term
+// counts its share. With "all: true" so
+// do functions and files. A "|" separates names of which one is enough.
 //
 // [Auto] says what exactly "named" and "among several" are.
 package eval

@@ -8,7 +8,7 @@
 //
 //   - is text, which says the same as JSON in a fifth of the tokens (the call tree of
 //     fixtures/tablecat: 12,245 against 67,228); where a program may want the facts,
-//     structured content stands beside it;
+//     structured content comes with it;
 //   - has a budget of tokens, which is filled breadth first: the upper levels of a tree,
 //     the best functions of a ranking. Nobody has to guess a depth;
 //   - says where something is missing, how much, and which call shows it:

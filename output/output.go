@@ -1,11 +1,11 @@
 // Package output is the way by which text leaves: each byte that a command prints or
 // writes for others goes through a [Writer].
 //
-// There what is known to be secret is masked, even if whoever wrote it forgot to, and
-// characters that do more to a terminal than to be shown are escaped (package visible).
+// There what is known to be secret is masked, even if its writer forgot to, and
+// characters that control a terminal are escaped (package visible).
 // Only what the recorded program and the go command print does not pass here.
 //
-// Masking before is the writer's matter all the same: a trace and its sources have to be
+// Masking before remains the writer's task: a trace and its sources have to be
 // shown to the masker as a whole (session.Masker), before the first byte goes out.
 package output
 

@@ -13,9 +13,9 @@
 //
 // [Ordered], the default, is not among them. It follows the figures (a tree;
 // each source once, as in A, but in call order, as in full) and two properties
-// of models that the paper did not use: caches match equal beginnings, so what
-// never changes stands first; and a question is answered better when it stands
-// last, after a long text.
+// of models that the paper did not use: caches match equal beginnings, so what never
+// changes comes first; and a question is answered better
+// when it comes last, after a long text.
 //
 // # What is in a prompt
 //

@@ -14,7 +14,7 @@
 //     programs use are read as the words that questions use;
 //   - a long body counts by its best window of 40 lines, since the function that
 //     interprets everything mentions everything;
-//   - how rare a word is, is told by the whole module and not by what ran, where
+//   - the rarity of a word is that in the whole module, not in what ran, where
 //     the words of the question are common;
 //   - a question that quotes a function's string literal (an error message), or
 //     says the function's name, or begins with the name of its package as Go's

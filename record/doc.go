@@ -1,6 +1,6 @@
 // Package record makes saved traces of a specification: it chooses the recorder, runs
 // the baseline and the program, observes values in a second run, and saves the trace,
-// elsewhere if its store does not take it.
+// elsewhere if its store fails.
 //
 // A [Spec] says what is recorded. A [Runner] records it, in one of these ways:
 //

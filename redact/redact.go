@@ -11,12 +11,12 @@
 //     base64, is read first.
 //   - It is known: the configured API key, and the values of environment
 //     variables whose names say that they are secret ([Environment]). Those are
-//     masked wherever they stand, also as JSON, URLs and base64 spell them.
+//     masked everywhere, also as JSON, URLs and base64 spell them.
 //   - The name that it goes by, in a source beside a literal that looks like a secret,
 //     in a command line (--password=x) or beside a value that was observed:
 //     [Redactor.Args], [Redactor.Value].
 //
-// In its place stands [REDACTED:KIND:N], where KIND is the rule's name, or what
+// [REDACTED:KIND:N] replaces it, where KIND is the rule's name, or what
 // is known of the secret, and N counts the secrets of a kind in one output, in the
 // order in which they come up. Equal text gives equal placeholders, within an
 // output and from run to run, so that prompts stay equal; they are numbers and

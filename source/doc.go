@@ -3,13 +3,13 @@
 //
 // # Names
 //
-// The linker's name of a function is more than the name in its source. The
-// package path stands in front, its last element escaped
+// The linker's name of a function is more than the name in its source. The package
+// path comes first, its last element escaped
 // ("gopkg.in/yaml%2ev3.Unmarshal"), then comes the declaration ("F", "T.M",
 // "(*T).M", with type arguments in brackets), then what the compiler cut out
 // of that declaration:
 //
-//	F.func1, F.func1.2   function literals, numbered in each function they stand in
+//	F.func1, F.func1.2   function literals, numbered in each function around them
 //	F-range1             the body of a loop that ranges over a function
 //	F.gowrap1            the call of a go statement, wrapped to carry its arguments
 //	F.deferwrap1         the same for a defer statement

@@ -1,6 +1,6 @@
 // Package terminal is what a command is to a person at a terminal: a pager for long
-// results, a line that says what takes its time, a bar. None of it shows anything where
-// there is no terminal.
+// results, a line that says what takes its time, a bar. Without a terminal none
+// of it shows anything.
 package terminal
 
 import (

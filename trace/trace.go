@@ -6,7 +6,7 @@
 // so that a function called a million times from one place is one [Node] with
 // a count, and the same function called from two places is two nodes. The
 // nodes are in the order of their first call, which is the order in which
-// the program's story is told later (Kamiya 2024, section 3, step 5).
+// the program's story is read later (Kamiya 2024, section 3, step 5).
 //
 // Terms used throughout:
 //

@@ -27,8 +27,8 @@
 //     else's that was made to point here (DNS rebinding) is refused;
 //   - refuses requests that a page of another origin makes (Origin,
 //     Sec-Fetch-Site), and sends no header that would let one read an answer;
-//   - gives data only to requests with the token. It stands behind the # of
-//     the URL, a part that browsers send to no server and put into no Referer;
+//   - gives data only to requests with the token. It comes after the
+//     # of the URL, a part that browsers send to no server and put into no Referer;
 //     the script keeps it for the tab and sends it in a header. A cookie would go to
 //     every other port of this machine, too, since cookies do not know ports;
 //   - has no request that changes anything by GET. Asking the model is a POST.

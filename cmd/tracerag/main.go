@@ -6,7 +6,16 @@
 //	tracerag ask "which function draws the border?"
 //	tracerag compare @prev @last
 //
-// Each subcommand is one file. Exit codes are those of codes.go.
+// This package has flags, printing and exit codes, and no logic. Packages below it do
+// the work: record makes traces, session opens them, calltree, prompt, rank and export
+// turn them into what is printed, llm asks models.
+//
+//   - A subcommand is one file, with a row in commands (app.go): it parses flags, calls
+//     one package, and prints.
+//   - Libraries return typed errors that know no flags. What the user can do about an
+//     error is added in one place, wayout.go.
+//   - All output goes through package output, which masks secrets.
+//   - Exit codes are those of codes.go; help topics are files in topics.
 package main
 
 import (

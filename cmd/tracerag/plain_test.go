@@ -32,7 +32,7 @@ var riddles = []struct{ phrase, write string }{
 	{`\bwhat (it|one|that one) lacks\b|\bthat one lacks\b`, "its gaps"},
 	{`\bspeaks? for (it|them)\b`, "reasons"},
 	{`\bis not there\b`, "not found"},
-	{`\bhas (a shell|many)\b`, "the subject with its verb"},
+	{`\bhas (a shell complete|many questions)\b`, "the subject with its verb"},
 	{`\bchoose what of\b`, "start or stop"},
 	{`\bis as it was\b`, "was not changed; is restored"},
 	{`\bwhoever\b`, "the one who, or: anyone who"},
@@ -50,7 +50,7 @@ var spared = map[string]bool{
 	"eval/judge.go":          true,
 }
 
-// TestPlainWords: documents, help and messages are in plain English.
+// TestPlainWords: documents, help, messages and package comments are in plain English.
 func TestPlainWords(t *testing.T) {
 	var faults []string
 	for _, path := range docs(t) {
@@ -72,6 +72,9 @@ func TestPlainWords(t *testing.T) {
 			return nil
 		}
 		files++
+		for _, fault := range foundRiddles(packageComment(t, path)) {
+			faults = append(faults, name+": package comment: "+fault)
+		}
 		for _, text := range literals(t, path) {
 			if !strings.Contains(text, " ") {
 				continue
@@ -131,6 +134,16 @@ func foundRiddles(text string) (faults []string) {
 		}
 	}
 	return faults
+}
+
+// packageComment is what go doc prints of a package, if the file has it.
+func packageComment(t *testing.T, path string) string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.PackageClauseOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Doc.Text()
 }
 
 // literals are the strings of a Go file.

@@ -6,7 +6,7 @@
 // # Scores
 //
 // A cell of tables 4 to 7 is the mean of the points that a model's answers to one
-// inquiry got in one variant. Behind ± stands half of the 95 % confidence interval by
+// inquiry got in one variant. After ± comes half of the 95 % confidence interval by
 // Student's t, where there are two answers or more. It is about repetition only: what
 // the mean would be if the same model were asked the same again. It says nothing about
 // other inquiries or other programs.

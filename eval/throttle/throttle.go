@@ -51,7 +51,7 @@ type Outcome struct {
 	Left     int     // not asked
 	Spent    float64 // US dollars in all, [Limits.Spent] included
 
-	// Stopped says why questions are left, one error for each reason; Err the
+	// Stopped says why questions are left, one error for each reason; Errs the
 	// errors of those that failed, in the jobs' order. Both name the question.
 	Stopped []error
 	Errs    []error

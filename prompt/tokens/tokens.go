@@ -15,8 +15,8 @@
 // line break that is followed by something other than white space or a slash,
 // so the count of a text is the exact sum of the counts of the parts between
 // such breaks. A [Counter] relies on that to count each part once and remember
-// it, which makes the second variant of a prompt nearly free, and whoever puts
-// a text together from parts that end in a line break and begin with, say, "#"
+// it, which makes the second variant of a prompt nearly free, and a caller that joins
+// a text from parts that end in a line break and begin with, say, "#"
 // may add their counts up.
 //
 // Nothing here touches the network: the vocabularies are part of the program.

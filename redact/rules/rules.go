@@ -7,15 +7,15 @@
 // is a list.
 //
 // Left out are rules about files of certain paths, and of the allowlists what looks at
-// paths, commits and whole lines: what else stands in its line is no reason to leave a
+// paths, commits and whole lines: the rest of its line is no reason to leave a
 // secret, and would be a way for a source to keep its secrets visible. Lists that
-// ask for all of their conditions at once are left out for the same reason: those that
-// there are ask for a path or a line.
+// ask for all of their conditions at once are left out for the same reason: the existing ones ask for
+// a path or a line.
 //
 // The version of the library is pinned, and tests hold its rules against what the library
 // itself makes of them. Another version may have rules that are written otherwise,
-// and one of them is an error of them all: whoever masks with the ones that
-// are understood leaves the secrets of the others visible, and nothing tells.
+// and one of them is an error of them all: masking with the
+// ones that are understood leaves the secrets of the others visible, and nothing tells.
 package rules
 
 import (

@@ -16,7 +16,7 @@
 //     v", one each for the file, the line and the inlined call at a pc.
 //   - The runtime's moduledata struct says at which address the text begins,
 //     and where the funcdata lies, which holds the inline trees: for each
-//     inlined call the callee's name, and a pc that stands for its call site.
+//     inlined call the callee's name, and a pc in place of its call site.
 //     Its layout changes between Go releases. It is therefore found by what
 //     must be true of it: it begins with the address of the pclntab, and the
 //     numbers in it agree with the pclntab's. No offset is wired in.

@@ -4,8 +4,8 @@
 //
 // The program is started and held before its first instruction (package
 // ptrace). The prologue of every recorded function is changed to a jump to a
-// stub (package patch), which calls the recorder (package payload). Then it is
-// let go: it runs by itself, with nobody attached, at its own speed, and keeps
+// stub (package patch), which calls the recorder (package payload). Then ptrace
+// ends: the program runs by itself, with nobody attached, at its own speed, and keeps
 // the calling context tree in memory that it shares with us. However it ends,
 // the tree is still there.
 //

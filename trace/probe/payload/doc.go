@@ -20,7 +20,7 @@
 //
 // A node is a call of a hooked function in one context. Its parent is the
 // caller's node, its site the return address of the call in the caller's code,
-// so that a call made by an inlined body can be told from one made by the
+// so that a call made by an inlined body differs from one made by the
 // function around it. A call of a function that is already on the path has a
 // node of its own, but calls made inside it belong to the ancestor
 // (Node.Target): the tree is bounded by the program, not by its recursion.
@@ -49,8 +49,8 @@
 // Between a call and its caller may be any number of frames of functions without a
 // hook, and each call walks past them. Where a recursion makes thousands of them and
 // makes a call at each level, that would be millions of steps. Nothing that was seen
-// before can be relied on instead: whoever made these frames may have returned and
-// made others, which look the same from below, and nothing told of it. So functions
+// before can be relied on instead: the callers of these frames may have returned and
+// made others, which look the same from below, without a sign of it. So functions
 // by which such a recursion goes are waypoints. They are not recorded, but once
 // a walk in a goroutine was long they push entries of their own, from which on upwards
 // nothing can have changed as long as they have not returned.

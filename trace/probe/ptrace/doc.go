@@ -1,5 +1,5 @@
-// Package ptrace holds a process still, changes it from the inside, and lets it
-// go again so that it notices nothing: it has a little more memory mapped, and
+// Package ptrace holds a process still, changes it from the inside, and releases it
+// again so that it notices nothing: it has a little more memory mapped, and
 // some of its code reads differently. It works on linux/amd64; elsewhere the
 // package is empty.
 //
@@ -13,7 +13,7 @@
 // goroutine.
 //
 // While a process is held, signals that come for it wait in the kernel's queue,
-// because its signal mask says so, and reach it when it is let go. SIGKILL, which
+// because its signal mask says so, and reach it when it is detached. SIGKILL, which
 // cannot be masked, ends it at once; SIGSTOP is remembered and sent again.
 //
 // # System calls
