@@ -105,12 +105,12 @@ func TestKeyIsNowhere(t *testing.T) {
 		if err := os.WriteFile(file, fmt.Appendf(nil, twiceExperiment, fixtures.Dir("twice")), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		ask := []string{"eval", "experiment", "--retries=1", "--max-cost=5", "--repetitions=1", "--model=gpt-4o", "--judge=gpt-4o-mini", file}
+		ask := []string{"eval", "experiment", "--retries=1", "--max-cost=5", "--repetitions=1", "--model=gpt-4o", "--judge=gpt-4o-mini", "--inquiry=who", "--variant=T", file}
 		for _, step := range s.talkative() {
 			s.run(1, s.serve(step), ask...)
 		}
 		s.run(0, s.serve(llmtest.Say("By `main.feature`.")), ask...)
-		s.files(2, 0)
+		s.files(1, 0)
 	})
 }
 

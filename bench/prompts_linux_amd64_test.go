@@ -1,10 +1,10 @@
-package main
+package bench
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,9 +19,6 @@ import (
 // promises: the functions of full, in three quarters of its tokens at most, and a
 // tree that is a tenth of it at most.
 func TestExperimentPrompts(t *testing.T) {
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("no quick recorder for this system")
-	}
 	if testing.Short() {
 		t.Skip("installs programs")
 	}
@@ -29,14 +26,18 @@ func TestExperimentPrompts(t *testing.T) {
 	args := []string{"eval", "experiment", "--quiet", "--prompts-only", "--out", t.TempDir(), filepath.Join(dir, "tablecat.yaml")}
 	inquiries := 4
 	for _, p := range real.Selected() {
-		if file := filepath.Join(dir, p.Name+".yaml"); exists(file) {
+		if _, err := os.Stat(filepath.Join(dir, p.Name+".yaml")); err == nil {
 			real.Install(t, p) // which skips the test where nothing can be downloaded
-			args = append(args, file)
+			args = append(args, filepath.Join(dir, p.Name+".yaml"))
 			inquiries += 4
 		}
 	}
 	out := args[5]
-	report := mustRun(t, commandPath(t), args...)
+	printed, err := exec.Command(tracerag(t), args...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := string(printed)
 	for _, table := range []string{"as the paper's table 8", "as the paper's table 9"} {
 		if !strings.Contains(report, table) {
 			t.Errorf("the report has nothing %s", table)
