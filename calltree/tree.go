@@ -31,7 +31,7 @@
 //
 // An output is a Write method of [Tree], in a file of this package, with a golden file
 // in testdata. tree's flag --format (cmd/tracerag/tree.go) names it; package export
-// offers it as a file for other tools by a row of its Formats.
+// may offer it as a file for other tools, too, by a row of its Formats.
 package calltree
 
 import (

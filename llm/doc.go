@@ -55,4 +55,8 @@
 // variables are read in env.go, its way to refuse a prompt that is too long is a pattern
 // in overflow.go, a parameter that it refuses is a row of the adaptations in dialect.go,
 // its prices are in price.go. Its models' context sizes are in prompt/tokens/models.txt.
+//
+// A vendor that speaks another protocol has no place in this package: all of it is about
+// the one protocol. It would be a package beside this one with the same Ask, Answer and
+// Error, and answer.Asker and eval/trial, which make the clients, would choose.
 package llm

@@ -40,6 +40,10 @@
 // [Rank] is the formula alone, over a [Corpus] of texts that may come from anywhere:
 // bench/ranking fits its [Weights] to a corpus of bugs.
 //
+// # A new signal
+//
 // A new signal is a [Kind] (reason.go), a field of [Function] or [Corpus] that carries
-// what is known, a weight in [Weights], and a term in Rank; runs.go fills the field in.
+// what is known, a weight in [Weights], and a term in Rank; runs.go fills the field in,
+// from [Evidence] if the runs alone do not have it. bench/ranking fits the weight and
+// measures what it is worth.
 package rank

@@ -21,5 +21,6 @@
 //
 // A recorder is a package below trace, beside trace/probe and trace/breakpoint, with one
 // function from a [target.Target] to a [trace.Trace]. [Options] names it, and
-// recorder.go chooses it and says which programs it can't handle.
+// recorder.go chooses it and says when another one is taken. The flag --recorder
+// (cmd/tracerag/recorders.go) and package doctor name the recorders, too.
 package record

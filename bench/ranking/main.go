@@ -1,4 +1,4 @@
-// Eval measures package rank on a corpus of real bug fixes: is the function that
+// Ranking measures package rank on a corpus of real bug fixes: is the function that
 // the fix changed among those that the failing test executed, at what rank, and
 // is it whole in a prompt of so many tokens?
 //

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"tracerag/atomicfile"
 	"tracerag/calltree"
 	"tracerag/export"
 	"tracerag/output"
@@ -122,18 +119,4 @@ func firstChanged(f *pflag.FlagSet) (name string) {
 		}
 	})
 	return name
-}
-
-// writeTo writes to standard output or to a file, which is whole or as it was before.
-// What it holds is of a kind.
-func (a *app) writeTo(name string, kind output.Kind, write func(io.Writer) error) error {
-	buffered := func(to io.Writer) error {
-		o := output.New(to, kind, a.knownSecrets)
-		w := bufio.NewWriter(o)
-		return cmp.Or(write(w), w.Flush(), o.Flush())
-	}
-	if name == "-" {
-		return buffered(a.rawStdout())
-	}
-	return atomicfile.Write(name, buffered)
 }

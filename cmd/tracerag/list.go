@@ -1,11 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 
-	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/session"
 )
@@ -56,12 +53,4 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	return exitOK
-}
-
-func (a *app) printJSON(v any) error {
-	w, end := a.printed(output.JSON)
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	return cmp.Or(enc.Encode(v), end())
 }

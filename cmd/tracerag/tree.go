@@ -3,12 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"tracerag/calltree"
 	"tracerag/output"
-	"tracerag/phrase"
-	"tracerag/session"
 )
 
 const treeHelp = `
@@ -81,22 +78,4 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	return exitOK
-}
-
-// treeCommand is the command line that shows a view's tree.
-func (a *app) treeCommand(v *session.View, t *treeFlags) string {
-	return "tracerag tree" + a.dirFlag() + " " + strings.Join(append([]string{v.Entry.ID}, t.words()...), " ")
-}
-
-// treeNotes says on standard error what is not in the tree.
-func (a *app) treeNotes(v *session.View) {
-	if v.Pruned > 0 {
-		a.note("%s left out, which %s did, too (--baseline=none shows them)", phrase.Plural(v.Pruned, "node", "nodes"), v.Base)
-	}
-	for _, n := range v.Notes() {
-		a.note("%s", n)
-	}
-	if err := v.Empty(); err != nil {
-		a.note("%s", withWayOut(err))
-	}
 }

@@ -78,3 +78,29 @@ func (a *app) open(s *store.Store, names []string, t *treeFlags) ([]*session.Vie
 	defer a.wait("reading " + strings.Join(names, ", "))()
 	return a.session(s).Open(names, t.options())
 }
+
+// treeNotes says on standard error what is not in the tree.
+func (a *app) treeNotes(v *session.View) {
+	if v.Pruned > 0 {
+		a.note("%s left out, which %s did, too (--baseline=none shows them)", phrase.Plural(v.Pruned, "node", "nodes"), v.Base)
+	}
+	for _, n := range v.Notes() {
+		a.note("%s", n)
+	}
+	if err := v.Empty(); err != nil {
+		a.note("%s", withWayOut(err))
+	}
+}
+
+// treeCommand is the command line that shows a view's tree.
+func (a *app) treeCommand(v *session.View, t *treeFlags) string {
+	return "tracerag tree" + a.dirFlag() + " " + strings.Join(append([]string{v.Entry.ID}, t.words()...), " ")
+}
+
+func entriesOf(views []*session.View) []store.Entry {
+	var out []store.Entry
+	for _, v := range views {
+		out = append(out, v.Entry)
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"tracerag/prompt"
+	"tracerag/session"
+	"tracerag/trace/store"
+)
+
+// operands splits the words after the flags into traces and a question. Without
+// --compare the first of several words is a trace; a single one is a trace if it
+// looks like one, and else the question.
+func (a *app) operands(s *store.Store, compare, words []string, needQuestion bool) (names []string, question string, err error) {
+	switch len(compare) {
+	case 0:
+		names = []string{"@last"}
+		if len(words) == 0 {
+			break
+		}
+		_, err := s.Find(words[0])
+		switch {
+		case err == nil || len(words) == 1 && strings.HasPrefix(words[0], "@"):
+			names, words = words[:1], words[1:]
+		case len(words) > 1:
+			return nil, "", fmt.Errorf("%w\nif these words are the question, put it in quotes", err)
+		}
+	case 1:
+		if len(words) == 0 {
+			return nil, "", fmt.Errorf("--compare %s: --compare needs two traces", compare[0])
+		}
+		names, words = []string{compare[0], words[0]}, words[1:]
+	case 2:
+		names = compare
+	default:
+		return nil, "", errors.New("--compare takes two traces")
+	}
+	question = strings.Join(words, " ")
+	if question == "-" {
+		data, err := io.ReadAll(a.stdin)
+		if err != nil {
+			return nil, "", fmt.Errorf("reading the question: %w", err)
+		}
+		question = strings.TrimSpace(string(data))
+	}
+	if needQuestion && strings.TrimSpace(question) == "" {
+		return nil, "", errors.New("no question: put it behind the flags and the trace, in quotes")
+	}
+	return names, question, nil
+}
+
+// build makes the prompt for one trace, or for two.
+func (a *app) build(s *store.Store, names []string, question string, t *treeFlags, p *promptFlags) (*prompt.Prompt, []*session.View, error) {
+	o, err := a.promptOptions(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.masker().LearnText(question)
+	views, err := a.open(s, names, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := a.session(s).PromptInput(question, p.types, views...)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer a.wait("making the prompt")()
+	pr, err := prompt.Build(in, o)
+	if err == nil {
+		pr.Text = a.masker().Clean(pr.Text) // names and places are not among what a prompt masks
+	}
+	return pr, views, err
+}
