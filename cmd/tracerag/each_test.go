@@ -67,6 +67,7 @@ func TestEachMessages(t *testing.T) {
 
 // TestEachMasksNames: a test's name and a module's path are others' text, too.
 func TestEachMasksNames(t *testing.T) {
+	t.Parallel()
 	letters := make([]byte, 36)
 	for i := range letters {
 		letters[i] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"[rand.IntN(62)]

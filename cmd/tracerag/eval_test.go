@@ -117,6 +117,7 @@ func moduleOf(t *testing.T, name string) string {
 // a recorded judge and a person grade, and holds all that comes of it against golden
 // files.
 func TestExperimentWhole(t *testing.T) {
+	t.Parallel()
 	x := newExaminee(t, twiceExperiment, moduleOf(t, "twice"))
 	recorded := llmtest.Replay(t, filepath.Join(testDir, "testdata", "recorded"))
 	x.env = append(x.env, "OPENAI_BASE_URL="+recorded.URL())
@@ -241,6 +242,7 @@ func fillIn(t *testing.T, path string, mark func(answer, criterion string) strin
 // TestExperimentRecords: a run is recorded once, anew when something has changed, and
 // not taken when it did not end as it should.
 func TestExperimentRecords(t *testing.T) {
+	t.Parallel()
 	program := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()

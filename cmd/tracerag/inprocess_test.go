@@ -80,3 +80,29 @@ func runAsUser(t *testing.T, args ...string) ranHere {
 	}
 	return ranHere{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), 0}
 }
+
+// ownProcess has a test that measures this process's memory, or lives in another directory,
+// run in a process of its own, beside the others. It reports whether this is that one.
+func ownProcess(t *testing.T) bool {
+	t.Helper()
+	const name = "TRACERAG_TEST_ALONE"
+	if os.Getenv(name) == t.Name() {
+		return true
+	}
+	t.Parallel()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=0")
+	if *update {
+		cmd.Args = append(cmd.Args, "-update")
+	}
+	cmd.Env = append(os.Environ(), name+"="+t.Name())
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) && !strings.Contains(string(out), "--- SKIP: "+t.Name()) {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+	return false
+}

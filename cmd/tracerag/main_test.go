@@ -57,6 +57,7 @@ func commandPath(t *testing.T) string {
 // the environment that testscript makes: none of the user's keys and models is in
 // it.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	// Built here: a script cannot say what is wrong with a build.
 	programs := map[string]string{}
 	for _, name := range []string{"twice", "exits", "stdio", "server", "values", "changes"} {

@@ -86,6 +86,7 @@ func (a *agent) has(text string, parts ...string) {
 // fixtures/tablecat, whose README has the answers, by tool calls alone. Nothing is asked
 // about that an earlier answer has not named: whoever follows the tools gets there.
 func TestFourInquiries(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("breakpoints are too slow for 181,000 calls")
 	}
@@ -295,6 +296,7 @@ func TestMCP(t *testing.T) {
 
 // TestRecordTool has an agent run programs.
 func TestRecordTool(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("no recorder that is tested on this system")
 	}

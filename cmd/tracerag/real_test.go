@@ -21,6 +21,7 @@ import (
 // exit with must be what it is without a recorder, and the trace must give a
 // tree and a prompt with sources. TRACERAG_REAL=all records the large ones, too.
 func TestReal(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the recorder is tested on linux")
 	}

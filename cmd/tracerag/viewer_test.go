@@ -20,6 +20,7 @@ import (
 // TestView looks at a run as a user does: the command as a process of its own, its
 // page in a browser, Ctrl-C at the end.
 func TestView(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Ctrl-C cannot be sent to one process there")
 	}
