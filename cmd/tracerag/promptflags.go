@@ -95,4 +95,7 @@ func (a *app) warnings(p *prompt.Prompt) {
 		}
 		a.note("%s", w)
 	}
+	if p.Total >= prompt.LongFrom && p.Left >= 0 && !a.quiet { // where it does not fit, the error says so
+		a.hint("make it shorter with --budget, --focus or --baseline, or record fewer packages (run --include)")
+	}
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -59,6 +61,23 @@ func TestWayOut(t *testing.T) {
 			if !strings.Contains(out, want) {
 				t.Errorf("%T: %q and %q do not name %s", c.err, text, out, want)
 			}
+		}
+	}
+}
+
+// TestLongPrompts: a prompt that is so long that answers get worse is no error, and the
+// flags that make it shorter are named all the same.
+func TestLongPrompts(t *testing.T) {
+	for total, want := range map[int]bool{prompt.LongFrom: true, prompt.LongFrom - 1: false} {
+		var stderr bytes.Buffer
+		a, err := newApp(strings.NewReader(""), io.Discard, &stderr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.warnings(&prompt.Prompt{Total: total, Left: 90_000})
+		a.flush()
+		if got := strings.Contains(stderr.String(), "--budget"); got != want {
+			t.Errorf("%d tokens: %q", total, stderr.String())
 		}
 	}
 }
