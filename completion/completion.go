@@ -66,7 +66,7 @@ type candidate struct{ word, about string }
 
 // Complete answers a shell. The words are those behind the program's name, the last one
 // being typed; --line LINE has them as bash has them, with the program's name and
-// unsplit. Whatever goes wrong, a shell is told nothing.
+// unsplit. If something goes wrong, a shell gets no candidates.
 func Complete(w io.Writer, src Source, args []string) {
 	words := args
 	if len(args) == 2 && args[0] == "--line" {

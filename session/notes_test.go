@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -28,5 +29,18 @@ func TestLossNotes(t *testing.T) {
 	}
 	if got := LossNotes(tr); !slices.Equal(got, want) {
 		t.Errorf("the notes are\n%q\nwant\n%q", got, want)
+	}
+}
+
+// TestManyLosses: a trace from elsewhere may hold any number of losses, and a prompt has
+// some lines of them.
+func TestManyLosses(t *testing.T) {
+	tr := &trace.Trace{}
+	for i := range 50_000 {
+		tr.Losses = append(tr.Losses, trace.Loss{Kind: trace.LossOther, Detail: fmt.Sprint("detail ", i)})
+	}
+	notes := LossNotes(tr)
+	if len(notes) != 10 || notes[0] != "detail 0" || notes[9] != "and 49,991 more like these" {
+		t.Errorf("%d notes: %q", len(notes), notes[:min(len(notes), 12)])
 	}
 }

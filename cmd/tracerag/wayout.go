@@ -60,6 +60,9 @@ func wayOut(err error) string {
 		}
 		return "start one with: tracerag window start"
 	}
+	if isA[*trial.SheetError](err) {
+		return "mend the file, or have a new one written: --sheet with another name"
+	}
 	if isA[*answer.CutError](err) {
 		return "raise --max-tokens, or ask to go on with --continue"
 	}

@@ -39,6 +39,7 @@ func TestWayOut(t *testing.T) {
 		{&export.SizeError{Most: 9}, []string{"--max-size", "--focus"}},
 		{&answer.CutError{}, []string{"--max-tokens", "--continue"}},
 		{&answer.NoConversationError{Trace: "ab"}, []string{"--continue"}},
+		{&trial.SheetError{Path: "marks.csv", Err: errors.New("row 3")}, []string{"--sheet"}},
 		{&trial.NoModelError{Path: "x.yaml"}, []string{"--model NAME"}},
 		{&trial.NoCeilingError{Need: 1.5}, []string{"--max-cost=1.50"}},
 		{&trial.NoCeilingError{Judge: "gpt-4o"}, []string{"--max-cost=DOLLARS"}},

@@ -43,7 +43,7 @@ type Options struct {
 
 	// Note takes what the user should know, Complain what went wrong and ended nothing.
 	Note, Complain func(error)
-	// Progress returns a bar, which is told how many of all are done.
+	// Progress returns a bar: set shows how many of all are done.
 	Progress func(what string) (set func(done, all int), end func())
 }
 

@@ -162,7 +162,7 @@ func carryOut(ctx context.Context, dir, text, url string, change func(*Options))
 	for i := range e.Inquiries {
 		q := &e.Inquiries[i]
 		m := Maker{Dir: saved, Tokenizers: []string{"gpt-4o"}}
-		if err := m.add(t, q, material(q), func(int) {}); err != nil {
+		if err := m.add(t, q, twoFunctions(q), func(int) {}); err != nil {
 			return outcome{err: err}
 		}
 	}
@@ -187,9 +187,9 @@ func carryOut(ctx context.Context, dir, text, url string, change func(*Options))
 	return out
 }
 
-// material is a tree of two functions for each run of an inquiry.
-func material(q *eval.Inquiry) Material {
-	m := Material{Input: prompt.Input{Question: q.Question, Source: func(f trace.Function) source.Text {
+// twoFunctions is a tree of two functions for each run of an inquiry.
+func twoFunctions(q *eval.Inquiry) material {
+	m := material{input: prompt.Input{Question: q.Question, Source: func(f trace.Function) source.Text {
 		return source.Text{Display: f.File, Start: f.StartLine, End: f.StartLine + 2, Body: "func " + f.Name + "() {\n\tprintln()\n}"}
 	}}}
 	for _, run := range q.Runs {
@@ -202,9 +202,9 @@ func material(q *eval.Inquiry) Material {
 		if err != nil {
 			panic(err)
 		}
-		m.Input.Runs = append(m.Input.Runs, prompt.Run{Title: "twice " + run, Tree: tree})
+		m.input.Runs = append(m.input.Runs, prompt.Run{Title: "twice " + run, Tree: tree})
 	}
-	m.Functions = []eval.Function{{Name: "main.main", File: "main.go", Start: 3, End: 5}, {Name: "main.feature", File: "main.go", Start: 8, End: 10, Callers: []string{"main.main"}}}
+	m.functions = []eval.Function{{Name: "main.main", File: "main.go", Start: 3, End: 5}, {Name: "main.feature", File: "main.go", Start: 8, End: 10, Callers: []string{"main.main"}}}
 	return m
 }
 

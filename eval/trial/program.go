@@ -15,8 +15,8 @@ import (
 	"tracerag/trace/symbol"
 )
 
-// Program builds or installs an experiment's program, and returns its path. Begun is told
-// what takes time, and returns what is called when that is done.
+// Program builds or installs an experiment's program, and returns its path. It calls begun
+// before each step that takes time, and done after it.
 func Program(ctx context.Context, x *eval.Experiment, dir *results.Dir, begun func(Step) (done func())) (string, error) {
 	module, version, ok := x.Program.Module()
 	if ok {

@@ -15,10 +15,10 @@ import (
 	"tracerag/trace/symbol"
 )
 
-// Material is what an inquiry's prompts are made of.
-type Material struct {
-	Input     prompt.Input
-	Functions []eval.Function // of the call trees, as the prompts name them
+// material is what an inquiry's prompts are made of.
+type material struct {
+	input     prompt.Input
+	functions []eval.Function // of the call trees, as the prompts name them
 }
 
 // Maker makes prompts.
@@ -51,7 +51,7 @@ func (m *Maker) Make(t *Trial, traces map[string]string) error {
 			return fmt.Errorf("inquiry %s: %w", q.ID, err)
 		}
 		made := func(n int) { m.Progress(i*len(t.Variants)+n, len(t.Inquiries)*len(t.Variants)) }
-		if err := m.add(t, q, Material{in, functionsIn(views)}, made); err != nil {
+		if err := m.add(t, q, material{in, functionsIn(views)}, made); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -70,13 +70,13 @@ func (m *Maker) Make(t *Trial, traces map[string]string) error {
 	return nil
 }
 
-// add makes, measures and saves an inquiry's prompts. made is told how many are done.
-func (m *Maker) add(t *Trial, q *eval.Inquiry, of Material, made func(n int)) error {
-	a := &inquiry{Inquiry: q, prompts: map[eval.Variant]*prompt.Prompt{}, functions: of.Functions}
+// add makes, measures and saves an inquiry's prompts. It calls made with how many are done.
+func (m *Maker) add(t *Trial, q *eval.Inquiry, of material, made func(n int)) error {
+	a := &inquiry{Inquiry: q, prompts: map[eval.Variant]*prompt.Prompt{}, functions: of.functions}
 	a.sizes.tokens = map[eval.Variant]map[string]int{}
 	for k, v := range t.Variants {
 		made(k)
-		p, err := buildVariant(of.Input, v)
+		p, err := buildVariant(of.input, v)
 		if err != nil {
 			return fmt.Errorf("inquiry %s, %s: %w", q.ID, v, err)
 		}
@@ -89,7 +89,7 @@ func (m *Maker) add(t *Trial, q *eval.Inquiry, of Material, made func(n int)) er
 			return err
 		}
 	}
-	if err := a.measure(of.Input); err != nil {
+	if err := a.measure(of.input); err != nil {
 		return fmt.Errorf("inquiry %s: %w", q.ID, err)
 	}
 	t.inquiries = append(t.inquiries, a)

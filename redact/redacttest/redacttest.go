@@ -59,11 +59,6 @@ const (
 	Message Place = "text" // a line of a log, a comment
 )
 
-// Places returns all of them, in the order of the constants.
-func Places() []Place {
-	return []Place{Assign, Field, Map, Compare, Call, Value, Args, Env, JSON, YAML, HTTP, URL, Message}
-}
-
 // Go reports whether the samples of a place are statements of Go.
 func (p Place) Go() bool {
 	return p == Assign || p == Field || p == Map || p == Compare || p == Call
@@ -82,7 +77,7 @@ type Form struct {
 	Name    string // "github-pat", unique
 	Kind    Kind
 	Secrets []string // none of them may survive
-	Samples []Sample // one for each place, in the order of Places
+	Samples []Sample // one for each place, in the order of the constants
 }
 
 // In returns the sample of a place.
