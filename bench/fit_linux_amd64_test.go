@@ -111,7 +111,7 @@ func TestFitProcess(t *testing.T) {
 	m.Find = time.Since(start)
 
 	const question = "Why does a request with a chunked body and a Content-Length header hang?\n\nThe server waits for the trailer after \"0\\r\\n\", and the client gets \"http: unexpected EOF reading trailer\" after a timeout."
-	tokens.For("").Count("load the vocabulary") // what is no part of fitting, and takes 130 ms
+	tokens.For("").Count("load the vocabulary") // what is no part of fitting, and takes some 20 ms
 	before := cpuOfSelf()
 	start = time.Now()
 	r := rank.Runs(question, []rank.Run{{Trace: tr, Tree: tree, Source: text}}, rank.Evidence{})

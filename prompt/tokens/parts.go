@@ -1,18 +1,11 @@
 package tokens
 
 import (
-	"hash/maphash"
 	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
-
-var seed = maphash.MakeSeed()
-
-// hash identifies a part in the cache. With at most maxCounts of 64 bits the
-// odds that any two parts share one are 1 in 10^8.
-func hash(s string) uint64 { return maphash.String(seed, s) }
 
 // parts splits a text after the line breaks that no token can cross.
 //

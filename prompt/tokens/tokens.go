@@ -23,11 +23,10 @@
 package tokens
 
 import (
+	"hash/maphash"
 	"math"
 	"sync"
-
-	"github.com/pkoukk/tiktoken-go"
-	loader "github.com/pkoukk/tiktoken-go-loader"
+	"unicode/utf8"
 )
 
 // Counter counts tokens. It is safe for concurrent use.
@@ -45,7 +44,7 @@ type Counter interface {
 // models.txt does not list gets an estimate; no name at all means o200k_base.
 func For(model string) Counter {
 	if model == "" {
-		return vocabularies[tiktoken.MODEL_O200K_BASE]
+		return vocabularies[o200kBase]
 	}
 	m, _ := Lookup(model)
 	return m.Counter()
@@ -61,50 +60,47 @@ func (m Model) Counter() Counter {
 	return estimate{v, m.Factor}
 }
 
-// vocabularies are shared by all counters: loading one takes about 130 ms, so
-// it happens at the first count and never again.
+const (
+	o200kBase  = "o200k_base"
+	cl100kBase = "cl100k_base"
+)
+
+// vocabularies are shared by all counters: a table is read at the first count, and never
+// again.
 var vocabularies = map[string]*vocabulary{
-	tiktoken.MODEL_O200K_BASE:  newVocabulary(tiktoken.MODEL_O200K_BASE),
-	tiktoken.MODEL_CL100K_BASE: newVocabulary(tiktoken.MODEL_CL100K_BASE),
+	o200kBase:  newVocabulary(o200kBase, splitO200k),
+	cl100kBase: newVocabulary(cl100kBase, splitCL100k),
 }
 
 // vocabulary is an exact counter.
 type vocabulary struct {
-	name string
-	load func() *tiktoken.Tiktoken
+	name  string
+	split splitter
+	load  func() *table
 
 	mu     sync.Mutex
 	counts map[uint64]int // by hash of a part
 }
 
 // maxCounts bounds the memory of a long-lived process to some 16 MB. A function
-// of a prompt has about five parts.
+// of a prompt has about five parts. With so many hashes of 64 bits the odds that any
+// two parts share one are 1 in 10^8.
 const maxCounts = 1 << 19
 
-func newVocabulary(name string) *vocabulary {
+func newVocabulary(name string, split splitter) *vocabulary {
 	return &vocabulary{
 		name:   name,
+		split:  split,
 		counts: map[uint64]int{},
-		load: sync.OnceValue(func() *tiktoken.Tiktoken {
-			return load(name)
+		load: sync.OnceValue(func() *table {
+			t, err := readTable(name)
+			if err != nil {
+				// The vocabulary is embedded in this very program.
+				panic("tokens: " + err.Error())
+			}
+			return t
 		}),
 	}
-}
-
-// loading serialises the loads: the tokenizer keeps its loader in a global.
-var loading sync.Mutex
-
-func load(name string) *tiktoken.Tiktoken {
-	loading.Lock()
-	defer loading.Unlock()
-	// Without this the vocabulary would be downloaded.
-	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
-	t, err := tiktoken.GetEncoding(name)
-	if err != nil {
-		// The vocabulary is embedded in this very program.
-		panic("tokens: " + err.Error())
-	}
-	return t
 }
 
 func (v *vocabulary) Encoding() string { return v.name }
@@ -120,16 +116,15 @@ func (v *vocabulary) Count(text string) int {
 
 // part counts a text without a safe break inside.
 func (v *vocabulary) part(s string) int {
-	h := hash(s)
+	h := maphash.String(seed, s)
 	v.mu.Lock()
 	n, ok := v.counts[h]
 	v.mu.Unlock()
 	if ok {
 		return n
 	}
-	t := v.load()
-	for piece := range shortRuns(s) {
-		n += len(t.EncodeOrdinary(piece))
+	for run := range shortRuns(s) {
+		n += v.count(run)
 	}
 	v.mu.Lock()
 	if len(v.counts) >= maxCounts {
@@ -137,6 +132,21 @@ func (v *vocabulary) part(s string) int {
 	}
 	v.counts[h] = n
 	v.mu.Unlock()
+	return n
+}
+
+// count counts the tokens of a text in one go. Bytes that are not UTF-8 are U+FFFD each.
+func (v *vocabulary) count(s string) (n int) {
+	if !utf8.ValidString(s) {
+		s = string([]rune(s))
+	}
+	t := v.load()
+	var room [128]byte
+	for s != "" {
+		size := v.split(s)
+		n += t.count(append(room[:0], s[:size]...))
+		s = s[size:]
+	}
 	return n
 }
 

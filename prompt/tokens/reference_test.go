@@ -1,0 +1,136 @@
+package tokens
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pkoukk/tiktoken-go"
+	loader "github.com/pkoukk/tiktoken-go-loader"
+)
+
+// whole is the reference's count of a text in one go.
+func whole(v *vocabulary, s string) int { return len(reference(v.name).EncodeOrdinary(s)) }
+
+var references sync.Map
+
+// reference is tiktoken-go's tokenizer.
+func reference(name string) *tiktoken.Tiktoken {
+	load, _ := references.LoadOrStore(name, sync.OnceValue(func() *tiktoken.Tiktoken {
+		loading.Lock()
+		defer loading.Unlock()
+		// Without this the vocabulary would be downloaded.
+		tiktoken.SetBpeLoader(loader.NewOfflineLoader())
+		t, err := tiktoken.GetEncoding(name)
+		if err != nil {
+			panic(err)
+		}
+		return t
+	}))
+	return load.(func() *tiktoken.Tiktoken)()
+}
+
+// loading serialises the loads: tiktoken-go keeps its loader in a global.
+var loading sync.Mutex
+
+// TestCountsAreTiktokens compares counts with tiktoken-go's: of this repository's sources
+// and documents, and of random texts of characters that the vocabularies tell apart.
+func TestCountsAreTiktokens(t *testing.T) {
+	texts := map[string]string{}
+	for _, pattern := range []string{"*.go", "*.txt", "../*.go", "../testdata/*", "../../docs/*.md", "../../redact/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, name := range files {
+			if info, err := os.Stat(name); err != nil || info.IsDir() || info.Size() > 1<<15 {
+				continue
+			}
+			texts[name] = goFile(t, name)
+		}
+	}
+	for _, v := range vocabularies {
+		for name, text := range texts {
+			if got, want := v.count(text), whole(v, text); got != want && longestRun(text) < maxRun {
+				t.Errorf("%s: %s has %d tokens, tiktoken counts %d", v.name, name, got, want)
+			}
+		}
+		random := rand.New(rand.NewPCG(1, 2))
+		for range 20_000 {
+			text := randomText(random)
+			if got, want := v.count(text), whole(v, text); got != want {
+				t.Fatalf("%s: %q has %d tokens, tiktoken counts %d", v.name, text, got, want)
+			}
+			if got, want := v.Count(text), whole(v, text); got != want {
+				t.Fatalf("%s: parts of %q sum to %d tokens, tiktoken counts %d", v.name, text, got, want)
+			}
+		}
+	}
+}
+
+// longestRun is that of characters that are not white space.
+func longestRun(s string) (n int) {
+	for _, f := range strings.Fields(s) {
+		n = max(n, len(f))
+	}
+	return n
+}
+
+// chars have all classes: cases, letters without a case, marks, numbers, spaces, symbols,
+// and what looks like a letter of a contraction or is not UTF-8.
+var chars = []string{
+	"a", "b", "s", "t", "e", "re", "The", "A", "B", "S", "LL", "é", "É", "ß", "ǅ", "ʰ", "漢", "字", "ª", "א",
+	"\u0301", "\u0903", "0", "1", "22", "٣", "½", "Ⅷ", " ", " ", "  ", "\t", "\n", "\r", "\r\n", "\v", "\u00a0", "\u0085", "\u2028", "\u3000",
+	"'", "'", "'s", "'S", "'re", "'Ll", "'ſ", "'\u212a", "/", "//", ".", "(", "_", "=", "==", "🙂", "\u200d", "\ufffd", "\xff", "\xe6\xbc", "\x00", "\u200b",
+}
+
+func randomText(random *rand.Rand) string {
+	var b strings.Builder
+	for range 1 + random.IntN(12) {
+		b.WriteString(chars[random.IntN(len(chars))])
+	}
+	return b.String()
+}
+
+// FuzzCount compares the counts of any text with tiktoken-go's.
+func FuzzCount(f *testing.F) {
+	f.Add("a +\n//\nb's\n'S\nx\n\n\t y\n")
+	f.Add("\n/\n\r/\n_\n\u00a0\n")
+	f.Add("HTTPServer's ǅa \u0301b\u0301C 1234½\xff\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > maxRun {
+			return
+		}
+		for _, v := range vocabularies {
+			want := whole(v, s)
+			if got := v.count(s); got != want {
+				t.Errorf("%s: %q has %d tokens, tiktoken counts %d", v.name, s, got, want)
+			}
+			if got := v.Count(s); got != want {
+				t.Errorf("%s: parts of %q sum to %d tokens, tiktoken counts %d", v.name, s, got, want)
+			}
+		}
+	})
+}
+
+// TestTablesAreWhole compares the tables with those of tiktoken's loader.
+func TestTablesAreWhole(t *testing.T) {
+	for name, v := range vocabularies {
+		want, err := loader.NewOfflineLoader().LoadTiktokenBpe(name + ".tiktoken")
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := v.load()
+		if len(have.ends) != len(want) {
+			t.Errorf("%s: %d tokens, want %d", name, len(have.ends), len(want))
+		}
+		for token, rank := range want {
+			if got := have.rank([]byte(token)); got != uint32(rank) {
+				t.Fatalf("%s: token %q has rank %d, want %d", name, token, got, rank)
+			}
+		}
+	}
+}
