@@ -27,6 +27,7 @@
 //	    runs: [csv]                 # two for a comparison
 //	    question: which function decides the look of the table?
 //	    answer: the true answer, for those who grade
+//	    decides: [csvview.newTable] # optional: the functions that a prompt must have
 //	    criteria:
 //	      - id: function
 //	        text: the function that decides the look is named

@@ -77,6 +77,11 @@ type Inquiry struct {
 	Question string      `yaml:"question"`
 	Answer   string      `yaml:"answer"` // the true one
 	Criteria []Criterion `yaml:"criteria"`
+
+	// Decides are the functions that decide what is asked about, as the call tree
+	// shows them: what a prompt that can answer the question has. It measures
+	// prompts and rankings and is no part of the grade. Optional.
+	Decides []string `yaml:"decides"`
 }
 
 // Points is what an answer gets that meets all criteria.
@@ -162,7 +167,9 @@ func (e *Experiment) Cells(models []string) []Cell {
 var (
 	idPattern     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 	budgetPattern = regexp.MustCompile(`^[0-9_]*\.?[0-9]+[kKmM%]?$`)
-	modulePattern = regexp.MustCompile(`^[A-Za-z0-9][\w.~/-]*@v[\w.+-]+$`)
+	// A package's short name, a dot, and a name without blanks.
+	functionPattern = regexp.MustCompile(`^[\w-]+\.\S+$`)
+	modulePattern   = regexp.MustCompile(`^[A-Za-z0-9][\w.~/-]*@v[\w.+-]+$`)
 )
 
 // check fills in defaults and says what is wrong first. variants are those there
@@ -235,6 +242,11 @@ func (i *Inquiry) check(runs map[string]Run) error {
 		return fmt.Errorf("kind %q: want %s", i.Kind, strings.Join(kinds, ", "))
 	case len(i.Criteria) == 0:
 		return fmt.Errorf("criteria: missing: without criteria no answer can be graded")
+	}
+	for k, f := range i.Decides {
+		if !functionPattern.MatchString(f) || slices.Contains(i.Decides[:k], f) {
+			return fmt.Errorf("decides: %q: want each function once, as the call tree shows it (csvview.newTable)", f)
+		}
 	}
 	if i.Title == "" {
 		i.Title = i.ID

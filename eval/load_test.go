@@ -77,6 +77,8 @@ func TestWrongFiles(t *testing.T) {
 		{"a budget of nothing", "runs:\n", "variants: [full@]\nruns:\n", `variants: "full@"`},
 		{"a variant twice", "runs:\n", "variants: [T, T]\nruns:\n", "T is repeated"},
 		{"an unknown kind", "runs: [csv]", "runs: [csv]\n    kind: why", `kind "why": want where`},
+		{"a function that decides and has no package", "runs: [csv]", "runs: [csv]\n    decides: [newTable]", `decides: "newTable": want`},
+		{"a function that decides twice", "runs: [csv]", "runs: [csv]\n    decides: [a.F, a.F]", `decides: "a.F": want each function once`},
 		{"criteria of two kinds", "terms: [color", "files: [a.go], terms: [color", `criterion "look": functions, files and terms`},
 		{"a criterion twice", "id: look, text", "id: function, text", `criterion 2: id "function"`},
 		{"an empty alternative", "color | colour", "color |", "empty alternative beside |"},
