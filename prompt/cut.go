@@ -91,8 +91,7 @@ func (m *material) at(it *item, t Tier) *item {
 // of a longer one it has the first paragraph.
 const shortDoc = 600
 
-// signature is the item without its body. The mark stands alone on its line and
-// is no Go, so that nobody takes it for source.
+// signature is the item without its body.
 func (it *item) signature() *item {
 	t := &it.source
 	first, last := t.Start+strings.Count(t.Signature, "\n"), t.Start+strings.Count(t.Body, "\n")
@@ -102,29 +101,38 @@ func (it *item) signature() *item {
 	s := *it
 	s.tier = TierSignature
 	s.elided = last - first + 1
-	s.text = it.docStart() + t.Signature + "\n[signature only: " + lineRange{from: first, to: last}.words() + " left out]"
+	l := it.listing()
+	it.docStart(l)
+	l.lines(t.Start, t.Signature)
+	l.mark("signature only: %s left out", lineRange{from: first, to: last}.words())
+	s.text = l.String()
 	return &s
 }
 
-// docStart is the doc comment, or the first paragraph of a long one, with a line
-// break.
-func (it *item) docStart() string {
+// docStart writes the doc comment, or the first paragraph of a long one.
+func (it *item) docStart(l *listing) {
 	doc := it.source.Doc
 	switch {
 	case doc == "":
-		return ""
+		return
 	case len(doc) <= shortDoc:
-		return doc + "\n"
+		l.lines(it.source.DocStart, doc)
+		return
 	}
-	var b strings.Builder
+	size := 0
 	lines := strings.Split(doc, "\n")
 	for i, line := range lines {
-		if b.Len() > 0 && strings.TrimSpace(strings.TrimLeft(line, "/*")) == "" || b.Len() > shortDoc {
-			return b.String() + fmt.Sprintf("[%s of the comment left out]\n", plural(len(lines)-i, "more line"))
+		if size > 0 && strings.TrimSpace(strings.TrimLeft(line, "/*")) == "" || size > shortDoc {
+			l.mark("%s of the comment left out", plural(len(lines)-i, "more line"))
+			return
 		}
-		b.WriteString(line + "\n")
+		n := 0
+		if it.source.DocStart > 0 {
+			n = it.source.DocStart + i
+		}
+		l.line(n, line)
+		size += len(line) + 1
 	}
-	return b.String()
 }
 
 // words are "line 3" or "lines 3-12".

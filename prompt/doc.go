@@ -44,8 +44,12 @@
 // # Accounting
 //
 // A [Prompt] always knows its tokens: in all, by section and by function, and
-// what the model's window leaves. Line numbers in front of every source line
-// would let models cite without counting, but make a prompt longer by a sixth
-// (33,722 to 39,535 tokens for a CSV file drawn as a table), so the heading has
-// the range. The same prompt has 35,099 tokens as XML and 40,263 as JSON.
+// what the model's window leaves. [Ordered] has the number of every fifth source line
+// in front of it, and of the first and those after a gap, for 3 % more tokens; on every line it
+// would be 13 %. As XML a prompt is longer by 4 %, as JSON by 17 %.
+//
+// # Single functions
+//
+// A [Reader] writes one function after the other in the same form, and the types that
+// they name, for a model that asks for what it wants to see.
 package prompt

@@ -60,3 +60,53 @@ func Example() {
 	//
 	// 87 tokens
 }
+
+// Single functions are read with line numbers and without what did not run, and with
+// the types that they name.
+func ExampleReader() {
+	b := trace.NewBuilder(&trace.Trace{})
+	draw := trace.Function{Name: "table.Draw", File: "table/draw.go"}
+	b.Call(trace.Root{Kind: trace.RootMain}, []trace.Frame{{Func: b.Func(draw)}}, 1)
+	tree, err := calltree.Build(b.Finish(), calltree.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := prompt.NewReader(prompt.Input{
+		Runs: []prompt.Run{{Tree: tree}},
+		Source: func(f trace.Function) source.Text {
+			return source.Text{
+				Display: f.File, Start: 8, End: 14, DocStart: 8, Signature: "func Draw(t *Table)",
+				Body: "func Draw(t *Table) {\n\tif t.empty() {\n\t\tt.apologise(\"there are no rows to draw\")\n\t\treturn\n\t}\n\tt.border()\n}",
+			}
+		},
+		Lines: func(trace.Function) []trace.Lines { return []trace.Lines{{First: 8, States: "rrnn.rr"}} },
+		Named: func(trace.Function, source.Text) []source.Decl {
+			return []source.Decl{{Keyword: "type", Package: "table", Names: []string{"Table"}, Display: "table/table.go", Start: 3, End: 3, Body: "type Table struct{ rows [][]string }"}}
+		},
+	}, prompt.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	read, _ := r.Source(draw, 500) // at most so many tokens
+	fmt.Print(read.Text)
+	fmt.Println(read.Tokens, "tokens,", read.Elided, "lines left out")
+	for _, t := range r.Types(500, draw) {
+		fmt.Print(t.Text)
+	}
+	// Output:
+	// ### table.Draw  table/draw.go:8-14
+	// ```go
+	// 8 func Draw(t *Table) {
+	// 	if t.empty() {
+	// [lines 10-11 left out: did not run]
+	// 12 	}
+	// 	t.border()
+	// }
+	// ```
+	//
+	// 52 tokens, 2 lines left out
+	// ### type table.Table  table/table.go:3-3
+	// ```go
+	// 3 type Table struct{ rows [][]string }
+	// ```
+}

@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -87,14 +86,22 @@ const (
 // lines, and where its words are, those around which the most of the rarest stand
 // first. What did not run is not in it.
 func (m *material) window(it *item) *item {
+	room := windowBytes
+	if it.declaration {
+		room /= 3
+	}
+	return m.around(it, room)
+}
+
+// around is such a part in so many bytes.
+func (m *material) around(it *item, room int) *item {
+	if it.source.Start <= 0 {
+		return nil
+	}
 	x := m.excerpt(it)
 	near := nearLines
 	if !strings.HasPrefix(it.source.Signature, "func") {
 		near = nearEntries
-	}
-	room := windowBytes
-	if it.declaration {
-		room /= 3
 	}
 	// add keeps what is not kept of a range of lines, in their order, while there
 	// is room.
@@ -192,8 +199,8 @@ const worthAMark = 40
 func (x *excerpt) item(tier Tier, most int) *item {
 	s := *x.it
 	s.tier = tier
-	var b strings.Builder
-	b.WriteString(x.it.docStart())
+	l := x.it.listing()
+	x.it.docStart(l)
 	start := x.it.source.Start
 	cut := false
 	for i := 0; i < len(x.lines); {
@@ -206,7 +213,7 @@ func (x *excerpt) item(tier Tier, most int) *item {
 				size += len(strings.TrimSpace(x.lines[i])) + 1
 			}
 			if size <= worthAMark {
-				b.WriteString(strings.Join(x.lines[from:i], "\n") + "\n")
+				l.lines(start+from, strings.Join(x.lines[from:i], "\n"))
 				continue
 			}
 			why := ""
@@ -214,7 +221,7 @@ func (x *excerpt) item(tier Tier, most int) *item {
 				why = ": did not run"
 			}
 			s.elided += i - from
-			fmt.Fprintf(&b, "[%s left out%s]\n", lineRange{from: start + from, to: start + i - 1}.words(), why)
+			l.mark("%s left out%s", lineRange{from: start + from, to: start + i - 1}.words(), why)
 			continue
 		case len(line) > most:
 			cut = true
@@ -222,15 +229,16 @@ func (x *excerpt) item(tier Tier, most int) *item {
 			for !utf8.RuneStart(line[at]) {
 				at--
 			}
-			fmt.Fprintf(&b, "%s\n[%s bytes of line %d left out]\n", line[:at], phrase.Number(len(line)-at), start+i)
+			l.line(start+i, line[:at])
+			l.mark("%s bytes of line %d left out", phrase.Number(len(line)-at), start+i)
 		default:
-			b.WriteString(line + "\n")
+			l.line(start+i, line)
 		}
 		i++
 	}
 	if s.elided == 0 && !cut {
 		return nil
 	}
-	s.text = strings.TrimSuffix(b.String(), "\n")
+	s.text = l.String()
 	return &s
 }

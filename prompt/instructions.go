@@ -51,9 +51,11 @@ const instructionsValues = `- At the end of a line of the call tree stand values
 `
 
 const instructionsSourcesOne = `- The sources stand in the order of the first calls, each once, under its function's name and its place as file:first line-last line. Closures (F.func1 and the like) stand within the function that they belong to; all instances of a generic function share one source. A file of a dependency begins with a short name for the module, which "modules" lists.
+- A number in front of a source line (the first, every fifth, each after a gap) is its line number in the file; count on from there.
 `
 
 const instructionsSourcesTwo = `- Sources stand in the order of the first calls, each once, under their function's name and their place as file:first line-last line. Closures (F.func1 and the like) stand within the function that they belong to; all instances of a generic function share one source. A file of a dependency begins with a short name for the module, which "modules" lists.
+- A number in front of a source line (the first, every fifth, each after a gap) is its line number in the file; count on from there.
 `
 
 const instructionsTypes = `- "Types" has the declarations of types, constants and package variables that the sources name.

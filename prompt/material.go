@@ -29,8 +29,11 @@ type item struct {
 	source      source.Text      // its doc comment, signature and body as in text
 	holds       []trace.Function // those of the trees that it is the text of, in call order
 	declaration bool             // of types, constants or variables, rather than a function
+	declares    []string         // the names of a declaration
+	members     []source.Member  // the parts of a declaration
 	tier        Tier             // how much of the source text is: TierFull but in a [cut]
 	elided      int              // lines of it that are left out
+	numbered    bool             // its text has line numbers, see [listing]
 }
 
 // material is an input with the sources found.
@@ -50,6 +53,7 @@ type material struct {
 	decls    map[declPlace]*item
 	asked    map[string]bool // the question's words, see [wordsIn]
 	warnings []string
+	numbered bool // the texts have line numbers
 	cut      *cut // what is left out to fit a budget; nil: nothing
 }
 
@@ -221,13 +225,10 @@ func (m *material) newItem(fn trace.Function, t source.Text) *item {
 	if t.Kind == source.Assembly {
 		it.lang = "asm"
 	}
-	it.text = it.source.Body
+	it.text = it.whole()
 	start := t.Start
-	if t.Doc != "" {
-		it.text = it.source.Doc + "\n" + it.source.Body
-		if t.DocStart > 0 {
-			start = t.DocStart
-		}
+	if t.Doc != "" && t.DocStart > 0 {
+		start = t.DocStart
 	}
 	it.position = oneLine(fmt.Sprintf("%s:%d-%d", m.modules.file(t.Display), start, t.End))
 	return it

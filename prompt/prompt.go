@@ -144,6 +144,9 @@ func Build(in Input, o Options) (*Prompt, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Variant == Ordered && o.Template == "" {
+		m.number()
+	}
 	var p *Prompt
 	if o.Budget > 0 {
 		p, err = m.fit(in, o)

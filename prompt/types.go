@@ -12,8 +12,9 @@ import (
 // which the functions do.
 //
 // Those of modules of which nothing was recorded are left out, and so is what
-// stands among the sources: the variable of a function literal.
-func (m *material) declared(functions []*item) []*item {
+// stands among the sources: the variable of a function literal. With shows, which says
+// what a prompt has of a function, what only the rest of it names is left out too.
+func (m *material) declared(functions []*item, shows func(*item) *item) []*item {
 	if m.named == nil {
 		return nil
 	}
@@ -21,7 +22,7 @@ func (m *material) declared(functions []*item) []*item {
 	seen := map[*item]bool{}
 	for _, it := range functions {
 		for _, d := range m.declarations(it) {
-			if !seen[d] && !slices.ContainsFunc(functions, d.within) {
+			if !seen[d] && !slices.ContainsFunc(functions, d.within) && d.namedIn(shows(it)) {
 				seen[d] = true
 				out = append(out, d)
 			}
@@ -75,14 +76,17 @@ func (m *material) newDeclaration(d source.Decl) *item {
 		lang: "go",
 		path: d.Path,
 		tier: TierFull,
-		text: body,
 
 		declaration: true,
-		source:      source.Text{Doc: doc, Body: body, Start: d.Start, End: d.End},
+		declares:    d.Names,
+		members:     d.Members(),
+		numbered:    m.numbered,
+		source:      source.Text{Doc: doc, Body: body, Start: d.Start, End: d.End, DocStart: d.DocStart},
 	}
+	it.text = it.whole()
 	start := d.Start
 	if doc != "" {
-		it.text, start = doc+"\n"+body, d.DocStart
+		start = d.DocStart
 	}
 	it.position = oneLine(fmt.Sprintf("%s:%d-%d", m.modules.file(d.Display), start, d.End))
 	return it
@@ -105,7 +109,7 @@ func (m *material) types(parts []part) part {
 			}
 		}
 	}
-	p.items = m.declared(functions)
+	p.items = m.declared(functions, m.cut.stands)
 	return p
 }
 

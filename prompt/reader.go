@@ -1,0 +1,106 @@
+package prompt
+
+import (
+	"tracerag/trace"
+)
+
+// Reader writes single functions as the sources of a prompt have them, for whoever asks
+// for one after the other: masked, with line numbers, under the same headings, so that
+// [CheckCitations] knows what was shown.
+type Reader struct {
+	m *material
+	o Options
+}
+
+// Reading is what a [Reader] writes.
+type Reading struct {
+	Text   string // heading and source
+	Tokens int
+	Tier   Tier // how much of the function it is
+	Elided int  // lines that are left out
+
+	// Holds are the functions of the call trees whose text it is: the function, closures
+	// within it, instances of a generic one.
+	Holds []trace.Function
+}
+
+// NewReader returns one for the runs of an input. Of the options it takes the model, the
+// counter of tokens and the format.
+func NewReader(in Input, o Options) (*Reader, error) {
+	o = Options{Model: o.Model, Counter: o.Counter, Format: o.Format}
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	m, err := collect(in)
+	if err != nil {
+		return nil, err
+	}
+	m.number()
+	return &Reader{m, o}, nil
+}
+
+// Source returns the source of a function without the statements that did not run, if
+// these are known. If that has more than most tokens, it is the statements around the
+// question's words, and at last the signature; 0 is any number. Each gap has a mark. It is
+// false for a function of which the trees know nothing, or which the compiler made.
+func (r *Reader) Source(fn trace.Function, most int) (Reading, bool) {
+	it := r.m.items[fn]
+	if it == nil {
+		return Reading{}, false
+	}
+	return r.reading(r.m.atMost(it, &r.o, most)), true
+}
+
+func (r *Reader) reading(it *item) Reading {
+	text := r.o.item(it)
+	return Reading{Text: text, Tokens: r.o.Counter.Count(text), Tier: it.tier, Elided: it.elided, Holds: it.holds}
+}
+
+// atMost is what fits of an item into so many tokens, its signature whatever it takes.
+func (m *material) atMost(it *item, o *Options, most int) *item {
+	tokens := func(form *item) int { return o.Counter.Count(o.item(form)) }
+	best := m.at(it, TierRan)
+	if best == nil {
+		best = it
+	}
+	if most <= 0 || tokens(best) <= most {
+		return best
+	}
+	for room := most * 3; room >= most; room = room * 3 / 4 {
+		if w := m.around(it, room); w != nil && tokens(w) <= most {
+			return w
+		}
+	}
+	if s := m.at(it, TierSignature); s != nil {
+		return s
+	}
+	return best
+}
+
+// Types returns the declarations of types, constants and package variables that the given
+// functions name in what [Reader.Source] shows of them in at most so many tokens each,
+// in the order in which they do. Large ones are cut to the fields that these functions
+// use. It needs [Input.Named].
+func (r *Reader) Types(most int, fns ...trace.Function) []Reading {
+	var shown, functions []*item
+	forms := map[*item]*item{}
+	for _, fn := range fns {
+		if it := r.m.items[fn]; it != nil && forms[it] == nil {
+			forms[it] = r.m.atMost(it, &r.o, most)
+			functions, shown = append(functions, it), append(shown, forms[it])
+		}
+	}
+	var out []Reading
+	for _, d := range r.m.declared(functions, func(it *item) *item { return forms[it] }) {
+		form := d
+		if r.o.Counter.Count(d.text) > largeDeclaration {
+			if cut := r.m.used(d, shown); cut != nil {
+				form = cut
+			} else if cut := r.m.at(d, TierWindow); cut != nil && len(d.text) > windowBytes {
+				form = cut
+			}
+		}
+		out = append(out, r.reading(form))
+	}
+	return out
+}
