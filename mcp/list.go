@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -32,6 +33,9 @@ type traceFacts struct {
 	Error     string `json:"error,omitempty" jsonschema:"why the trace cannot be read"`
 }
 
+// ErrNoTraces is what list_traces says of an empty store.
+var ErrNoTraces = errors.New("no traces yet: record makes one, if the user allowed it")
+
 func (s *server) addListTraces(to *sdk.Server) {
 	add(s, to, &sdk.Tool{Name: "list_traces", Title: "List traces", Description: `The recorded runs, the newest first: id, when, calls, functions, how the program ended, its command line. Every tool takes an id, or its first two digits or more; @last and @prev are the first two of this list.`},
 		s.listTraces)
@@ -52,7 +56,7 @@ func (s *server) listTraces(_ context.Context, in listArgs) (answer[tracesFacts]
 	}
 	out.facts.Total = total
 	if total == 0 {
-		out.text = "no traces yet: record makes one, if the user started the server with --allow-run; or the user does: tracerag run -- ./app\n"
+		out.text = s.withWayOut(ErrNoTraces) + "\n"
 		return out, nil
 	}
 	var b strings.Builder

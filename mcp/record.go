@@ -24,6 +24,9 @@ type recordArgs struct {
 	budget
 }
 
+// ErrNotAllowed is the error of record where [Options.Record] is nil.
+var ErrNotAllowed = errors.New("programs are not run: the user has not allowed it")
+
 // recordFacts is the structured content of record.
 type recordFacts struct {
 	Traces   []string `json:"traces" jsonschema:"ids"`
@@ -35,7 +38,7 @@ type recordFacts struct {
 func (s *server) addRecord(to *sdk.Server) {
 	yes := true
 	add(s, to, &sdk.Tool{Name: "record", Title: "Run a program and record it", Description: `Runs a compiled Go program, "go test ..." or "go run ...", and records every call that it makes; answers with the trace's id and what the program printed. The program runs with the user's rights, without standard input.
-Only if the user started the server with --allow-run.`,
+Only if the user allowed it when the server was started.`,
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes}},
 		s.record)
 }
@@ -43,7 +46,7 @@ Only if the user started the server with --allow-run.`,
 func (s *server) record(ctx context.Context, in recordArgs) (answer[recordFacts], error) {
 	out := answer[recordFacts]{facts: recordFacts{Traces: []string{}}}
 	if s.Record == nil {
-		return out, errors.New("programs are not run: the user started this server without --allow-run\nask the user to start it as \"tracerag mcp --allow-run\", or to run \"tracerag run -- PROGRAM\" and then look at @last")
+		return out, ErrNotAllowed
 	}
 	limit, err := in.limit(defaultTokens)
 	if err != nil {

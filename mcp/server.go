@@ -57,6 +57,9 @@ type Options struct {
 	// that it has been called on before.
 	Mask    func(string) string
 	Version string // of tracerag
+	// WayOut says what the user can do about an error that an agent cannot help, such as
+	// how the server is to be started; "" or nil: nothing.
+	WayOut func(error) string
 }
 
 // Backend finds and opens traces.
@@ -167,10 +170,19 @@ func add[In, Out any](s *server, to *sdk.Server, t *sdk.Tool, handle func(contex
 		a, err := handle(ctx, in)
 		done()
 		if err != nil {
-			return nil, a.facts, errors.New(s.Mask(err.Error()))
+			return nil, a.facts, errors.New(s.Mask(s.withWayOut(err)))
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s.Mask(a.text)}}}, a.facts, nil
 	})
+}
+
+func (s *server) withWayOut(err error) string {
+	if s.WayOut != nil {
+		if out := s.WayOut(err); out != "" {
+			return err.Error() + "\n" + out
+		}
+	}
+	return err.Error()
 }
 
 // progressEvery is how often a client that wants to know is told that a call is being

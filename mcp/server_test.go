@@ -180,7 +180,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	allowed := client(t, Options{Dir: dir, Record: recorder})
-	forbidden := client(t, Options{Dir: dir})
+	forbidden := client(t, Options{Dir: dir, WayOut: func(error) string { return "start it otherwise" }})
 	const outside = "outside of the server's working directory"
 	tests := []struct {
 		tool string
@@ -240,7 +240,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	got, failed, _ := ask(t, forbidden, "record", args{"command": []string{"./app"}})
-	if !failed || !strings.Contains(got, "--allow-run") {
+	if !failed || !strings.Contains(got, "not allowed it\nstart it otherwise") {
 		t.Errorf("record without leave: failed %v: %q", failed, got)
 	}
 	// A file below the directory is opened, by its whole path.

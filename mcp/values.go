@@ -20,7 +20,7 @@ type valuesArgs struct {
 
 func (s *server) addValues(to *sdk.Server) {
 	add(s, to, &sdk.Tool{Name: "values", Title: "Arguments and results", Description: `What functions were given and what they returned in the recorded run, of the calls that were observed: by place in the call tree, one call a line, arguments by name, then the results.
-Values are observed only if record was called with values, or the user ran tracerag run --values. A trace without them says so.`},
+Values are observed only if record was called with values, or the user asked for them when recording. A trace without them says so.`},
 		s.values)
 }
 
@@ -47,11 +47,21 @@ func (s *server) values(_ context.Context, in valuesArgs) (answer[none], error) 
 		if in.Function != "" && len(r.Trace.Activations) > 0 {
 			of = " of " + in.Function
 		}
-		return answer[none]{}, fmt.Errorf("trace %s holds no values%s: they are observed only when a run is recorded with values=FUNCTION (record), or tracerag run --values=FUNCTION", r.ID, of)
+		return answer[none]{}, &NoValuesError{Trace: r.ID, Of: of}
 	}
 	head := head(r) + "\n"
 	text := s.fit(limit-s.count.Count(head), valueLines(nodes), func(n int) string { return writeValues(nodes, n) })
 	return answer[none]{text: head + text}, nil
+}
+
+// NoValuesError says that no values were observed in a run.
+type NoValuesError struct {
+	Trace string // its id
+	Of    string // " of FUNCTION", or "" of any
+}
+
+func (e *NoValuesError) Error() string {
+	return fmt.Sprintf("trace %s holds no values%s: they are observed only when a run is recorded with values=FUNCTION (record)", e.Trace, e.Of)
 }
 
 // valueLines is how many calls were observed.

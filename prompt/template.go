@@ -15,7 +15,7 @@ const TemplateHelp = `A template is a Go text/template. It is given:
   .Question      may be empty
   .Modules       short names of modules and what they stand for, a line each
   .Left          of how many functions the source is left out to fit a budget
-  .Types         declarations that the functions name, with --types (a list like that of functions)
+  .Types         declarations that the functions name, of a prompt with types (a list like that of functions)
   .Both          of two runs, the functions that both call (a list of functions)
   .Runs          one run, or two, each with
     .Label       "A" or "B" of two runs, else empty

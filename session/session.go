@@ -36,7 +36,9 @@ type TreeOptions struct {
 	// made with, [NoBaseline] none.
 	Baseline   string
 	SourceDirs []string // where sources are looked for, too
-	Shows      Shows    // what the masker has to learn from
+	// SourcesBy is how a user names those directories: see [source.Config].
+	SourcesBy string
+	Shows     Shows // what the masker has to learn from
 }
 
 // NoBaseline is the name of no baseline.
@@ -54,7 +56,7 @@ func (s *Session) Open(names []string, o TreeOptions) ([]*View, error) {
 		if err != nil {
 			return nil, err
 		}
-		v := &View{Trace: tr, Entry: e, Sources: Sources(tr, o.SourceDirs)}
+		v := &View{Trace: tr, Entry: e, Sources: o.sources(tr)}
 		s.Mask.Learn(tr, v.Sources, o.Shows)
 		views = append(views, v)
 	}

@@ -38,13 +38,14 @@ type Summary struct {
 
 	Title string      `json:"-"`
 	Head  *trace.Head `json:"-"` // nil of a trace that cannot be read
+	Err   error       `json:"-"` // of such a trace
 }
 
 // List sums up an entry of the store. One that cannot be read has its Error.
 func (s *Session) List(e store.Entry) Summary {
 	out, err := s.Summarize(e.Path)
 	if err != nil {
-		return Summary{ID: e.ID, Path: e.Path, Saved: e.Saved, Bytes: e.Size, Error: err.Error()}
+		return Summary{ID: e.ID, Path: e.Path, Saved: e.Saved, Bytes: e.Size, Error: err.Error(), Err: err}
 	}
 	out.ID, out.Path, out.Saved, out.Bytes = e.ID, e.Path, e.Saved, e.Size
 	return out

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -30,7 +31,7 @@ type View struct {
 // look builds the tree, prunes and focuses it.
 func (v *View) look(baselines []*trace.Trace, o TreeOptions) (err error) {
 	if v.Sources == nil {
-		v.Sources = Sources(v.Trace, o.SourceDirs)
+		v.Sources = o.sources(v.Trace)
 	}
 	v.Bases = baselines
 	how := calltree.Options{Mode: o.Mode, KeepInit: o.KeepInit, MaxNodes: o.MaxNodes}
@@ -58,6 +59,14 @@ func (v *View) look(baselines []*trace.Trace, o TreeOptions) (err error) {
 
 // Title names the run by its command line.
 func (v *View) Title() string { return Title(v.Trace) }
+
+// PrunedNote says what a baseline has left out of the tree; "" if nothing.
+func (v *View) PrunedNote() string {
+	if v.Pruned == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s left out, which %s did, too", phrase.Plural(v.Pruned, "node", "nodes"), v.Base)
+}
 
 // Notes are what the trace lacks: see [Losses].
 func (v *View) Notes() []string { return LossNotes(v.Trace) }
@@ -91,7 +100,13 @@ func Title(tr *trace.Trace) string {
 
 // Sources finds the sources of a trace as it was recorded, in more directories, too.
 func Sources(tr *trace.Trace, dirs []string) *source.Resolver {
-	return source.New(sourceConfig(tr, dirs))
+	return TreeOptions{SourceDirs: dirs}.sources(tr)
+}
+
+func (o TreeOptions) sources(tr *trace.Trace) *source.Resolver {
+	c := sourceConfig(tr, o.SourceDirs)
+	c.RootsBy = o.SourcesBy
+	return source.New(c)
 }
 
 func sourceConfig(tr *trace.Trace, roots []string) source.Config {

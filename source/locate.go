@@ -163,7 +163,10 @@ func (p *places) releaseNote(g goroot) string {
 
 // missing says why none of a file's places has it, and the way out.
 func (p *places) missing(o owner, name string) string {
-	const give = "give the directory that holds it as an extra source directory (--source-dir)"
+	give := "give the directory that holds it as an extra source directory"
+	if p.RootsBy != "" {
+		give += " (" + p.RootsBy + ")"
+	}
 	switch o.kind {
 	case stdOwner:
 		return fmt.Sprintf("%s is not in any GOROOT on this machine: set GOROOT to that of %s", o.display(), orElse(p.release(), "the release that built the program"))

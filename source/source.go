@@ -45,6 +45,9 @@ type Config struct {
 	// Roots are further directories to look in: a module's directory, or a
 	// directory laid out like GOPATH/src or the module cache.
 	Roots []string
+	// RootsBy is how a user names Roots, such as a flag; the warnings about files that
+	// are not found end with it. May be empty.
+	RootsBy string
 }
 
 // Func asks for a function as the binary names it.

@@ -28,10 +28,6 @@ const (
 	MemoryFactor  = 512       // and what more for each byte of it; traces of real programs take a third of that
 )
 
-// LimitVariable is the environment variable by which a user sets Limit.Memory. It
-// is named here because the errors name it.
-const LimitVariable = "TRACERAG_READ_MEMORY"
-
 // LimitOn is the limit on a machine with so many bytes of memory: half of them, and no
 // less than a trace may have on the smallest machine. 0: it is not known.
 func LimitOn(memory int64) Limit {
@@ -54,8 +50,12 @@ func (e *LimitError) Error() string {
 	if e.Ceiling {
 		why = "the most for one trace"
 	}
-	return fmt.Sprintf("it takes more than %s of memory, %s: if you trust it, %s=%s allows more",
-		byteSize(e.Allowed), why, LimitVariable, strings.ReplaceAll(byteSize(roundUp(2*e.Allowed)), " ", ""))
+	return fmt.Sprintf("it takes more than %s of memory, %s", byteSize(e.Allowed), why)
+}
+
+// Twice is a memory limit that allows about twice as much, as a user writes it: 8GiB.
+func (e *LimitError) Twice() string {
+	return strings.ReplaceAll(byteSize(roundUp(2*e.Allowed)), " ", "")
 }
 
 // roundUp returns the power of two from n on.
@@ -128,5 +128,5 @@ func (l Limit) Fits(size int64, n int, bytes int64) error {
 	return l.budget(size).take(int64(n), bytes)
 }
 
-// Nodes is how many nodes a trace may have that is made of a file of this size.
-func (l Limit) Nodes(size int64) int { return int(l.budget(size).left / nodeMemory) }
+// FitsNodes is [Limit.Fits] for the nodes of a trace that is made of a file of this size.
+func (l Limit) FitsNodes(size int64, n int) error { return l.Fits(size, n, nodeMemory) }

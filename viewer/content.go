@@ -3,20 +3,19 @@ package viewer
 import (
 	"fmt"
 
-	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/session"
 )
 
 // Views is the content of a page of one view or two, whose prompts are made as those of
 // the command line: with some options, and with types if the prompt has the declarations
-// that its functions name.
-func Views(s *session.Session, views []*session.View, o prompt.Options, types bool) Content {
+// that its functions name. showPruned is how a user has what a baseline left out.
+func Views(s *session.Session, views []*session.View, o prompt.Options, types bool, showPruned string) Content {
 	c := Content{Clean: s.Mask.CleanJSON, Prompt: prompts(s, views, o, types)}
 	for _, v := range views {
 		r := s.Run(v)
-		if v.Pruned > 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s left out, which %s did, too (--baseline=none shows them)", phrase.Plural(v.Pruned, "node", "nodes"), v.Base))
+		if pruned := v.PrunedNote(); pruned != "" {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s (%s)", pruned, showPruned))
 		}
 		if !v.Trace.SamePackages(views[0].Trace) {
 			r.Notes = append(r.Notes, session.OtherPackages)

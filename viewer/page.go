@@ -37,6 +37,8 @@ type Content struct {
 	// Command is the command line that prints the same prompt, but for the
 	// draft's --variant, --budget and question.
 	Command string
+	// WayOut says what a user can do about an error, such as [ErrNoModel]; "" or nil: nothing.
+	WayOut func(error) string
 }
 
 // Page is what a browser is given to look at. Making it looks for no source and

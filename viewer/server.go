@@ -143,10 +143,24 @@ func (s *Server) prompt(w http.ResponseWriter, r *http.Request) {
 	}
 	pr, err := s.build(r.Context(), d)
 	if err != nil {
-		http.Error(w, s.page.clean(err.Error()), http.StatusUnprocessableEntity)
+		s.refuse(w, err, http.StatusUnprocessableEntity)
 		return
 	}
 	s.writeJSON(w, s.page.account(pr))
+}
+
+// ErrNoModel is the error of a question to a page without a [Model].
+var ErrNoModel = errors.New("no model is configured")
+
+// refuse answers with an error and what can be done about it.
+func (s *Server) refuse(w http.ResponseWriter, err error, code int) {
+	text := err.Error()
+	if s.page.content.WayOut != nil {
+		if out := s.page.content.WayOut(err); out != "" {
+			text += ": " + out
+		}
+	}
+	http.Error(w, s.page.clean(text), code)
 }
 
 // build makes a prompt unless the browser has lost interest meanwhile, as it does
@@ -168,7 +182,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case s.model == nil:
-		http.Error(w, "no model is configured: see tracerag ask --help", http.StatusConflict)
+		s.refuse(w, ErrNoModel, http.StatusConflict)
 		return
 	case d.Question == "":
 		http.Error(w, "missing question", http.StatusUnprocessableEntity)
@@ -179,7 +193,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 		err = pr.CheckWindow()
 	}
 	if err != nil {
-		http.Error(w, s.page.clean(err.Error()), http.StatusUnprocessableEntity)
+		s.refuse(w, err, http.StatusUnprocessableEntity)
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
@@ -211,7 +225,7 @@ func readDraft(w http.ResponseWriter, r *http.Request) (d Draft, ok bool) {
 func (s *Server) writeJSON(w http.ResponseWriter, v any) {
 	data, err := s.page.encode(v)
 	if err != nil {
-		http.Error(w, s.page.clean(err.Error()), http.StatusInternalServerError)
+		s.refuse(w, err, http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -8,13 +8,16 @@ import (
 	"tracerag/trace/store"
 )
 
+// limitVariable is the environment variable by which a user sets what readLimit says.
+const limitVariable = "TRACERAG_READ_MEMORY"
+
 // readLimit is the memory that a trace file may take, which may come from anywhere and
 // describes more than it weighs: what the user says, or a share of the machine's.
 func (a *app) readLimit() (trace.Limit, error) {
-	if said := a.getenv(trace.LimitVariable); said != "" {
+	if said := a.getenv(limitVariable); said != "" {
 		var n byteSize
 		if err := n.Set(said); err != nil {
-			return trace.Limit{}, fmt.Errorf("%s=%s: %w", trace.LimitVariable, said, err)
+			return trace.Limit{}, fmt.Errorf("%s=%s: %w", limitVariable, said, err)
 		}
 		return trace.Limit{Memory: int64(n), Trusted: true}, nil
 	}

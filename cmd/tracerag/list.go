@@ -36,7 +36,11 @@ func runList(a *app, _ context.Context, c *command, args []string) int {
 	look := a.session(s)
 	list := make([]session.Summary, 0, len(entries))
 	for _, e := range entries {
-		list = append(list, look.List(e))
+		sum := look.List(e)
+		if out := faceWayOut(sum.Err); out != "" {
+			sum.Error += ": " + out
+		}
+		list = append(list, sum)
 	}
 	read()
 	if *asJSON {

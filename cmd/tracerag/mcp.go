@@ -50,7 +50,7 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 	if err := look.Mask.Err(); err != nil {
 		return a.fail(err)
 	}
-	o := mcp.Options{Backend: mcp.Traces(look, t.options()), Dir: a.cwd, Mask: look.Mask.Text, Version: version()}
+	o := mcp.Options{Backend: mcp.Traces(look, t.options()), Dir: a.cwd, Mask: look.Mask.Text, Version: version(), WayOut: faceWayOut}
 	if *allowRun {
 		self, err := innerCommand()
 		if err != nil {

@@ -38,9 +38,9 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 	if model != nil {
 		model.about = entriesOf(views)
 	}
-	c := viewer.Views(a.session(s), views, o, p.types)
+	c := viewer.Views(a.session(s), views, o, p.types, showPruned)
 	c.Draft = viewer.Draft{Question: a.masker().Text(question), Variant: o.Variant, Budget: o.Budget}
-	c.Command = a.promptCommand(views, t, p)
+	c.Command, c.WayOut = a.promptCommand(views, t, p), faceWayOut
 	return viewer.New(c)
 }
 

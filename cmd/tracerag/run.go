@@ -291,8 +291,8 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *record.Recording,
 			floor = "at least "
 		}
 	}
-	a.note("recorded %s%s of %s in %s (%s, %s)", floor, phrase.Plural(tr.Calls(), "call", "calls"), phrase.Plural(len(tr.Functions), "function", "functions"),
-		phrase.Plural(tr.Goroutines, "goroutine", "goroutines"), tr.Exit, phrase.Duration(tr.Duration))
+	a.note("recorded %s%s of %s in %s (%s, %s)\n%s", floor, phrase.Plural(tr.Calls(), "call", "calls"), phrase.Plural(len(tr.Functions), "function", "functions"),
+		phrase.Plural(tr.Goroutines, "goroutine", "goroutines"), tr.Exit, phrase.Duration(tr.Duration), lossWayOut(tr))
 	switch {
 	case v.Base != "":
 		a.note("call tree: %s, %s after pruning by %s", phrase.Plural(v.Whole, "node", "nodes"), phrase.Number(v.Whole-v.Pruned), v.Base)

@@ -37,7 +37,7 @@ func (t *treeFlags) addBaseline(f *pflag.FlagSet) {
 
 // options are what the flags choose.
 func (t *treeFlags) options() session.TreeOptions {
-	o := session.TreeOptions{KeepInit: t.init, MaxNodes: t.maxNodes, Focus: t.focus, Baseline: t.baseline, SourceDirs: t.sourceDir}
+	o := session.TreeOptions{KeepInit: t.init, MaxNodes: t.maxNodes, Focus: t.focus, Baseline: t.baseline, SourceDirs: t.sourceDir, SourcesBy: "--source-dir"}
 	if t.mode == "graph" {
 		o.Mode = calltree.Graph
 	}
@@ -81,11 +81,14 @@ func (a *app) open(s *store.Store, names []string, t *treeFlags) ([]*session.Vie
 
 // treeNotes says on standard error what is not in the tree.
 func (a *app) treeNotes(v *session.View) {
-	if v.Pruned > 0 {
-		a.note("%s left out, which %s did, too (--baseline=none shows them)", phrase.Plural(v.Pruned, "node", "nodes"), v.Base)
+	if pruned := v.PrunedNote(); pruned != "" {
+		a.note("%s (%s)", pruned, showPruned)
 	}
 	for _, n := range v.Notes() {
 		a.note("%s", n)
+	}
+	if !a.quiet {
+		a.hint(lossWayOut(v.Trace))
 	}
 	if err := v.Empty(); err != nil {
 		a.note("%s", withWayOut(err))

@@ -3,12 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"tracerag/answer"
 	"tracerag/calltree"
 	"tracerag/eval/trial"
 	"tracerag/export"
 	"tracerag/llm"
+	"tracerag/mcp"
 	"tracerag/prompt"
 	"tracerag/record"
 	"tracerag/session"
@@ -17,6 +20,7 @@ import (
 	"tracerag/trace/profiles"
 	"tracerag/trace/store"
 	"tracerag/trace/target"
+	"tracerag/viewer"
 )
 
 // Libraries say what failed and on which thing. They know no flags: what the user of the
@@ -79,7 +83,7 @@ func wayOut(err error) string {
 		return emptyTree[e.Why]
 	}
 	if isA[*session.LargeTreeError](err) {
-		return "take a part of it: --focus FUNC"
+		return strings.TrimSpace("take a part of it: --focus FUNC\n" + faceWayOut(err))
 	}
 	if isA[*calltree.LimitError](err) {
 		return "leave --tree=graph out, narrow the tree with --focus, or prune it with --baseline"
@@ -96,7 +100,40 @@ func wayOut(err error) string {
 	if out := recordWayOut(err); out != "" {
 		return out
 	}
+	if out := faceWayOut(err); out != "" {
+		return out
+	}
 	return modelWayOut(err)
+}
+
+// faceWayOut is for the errors that the page and the server for agents show. Their users
+// have no command line at hand: it says how these are started.
+func faceWayOut(err error) string {
+	if e, ok := errors.AsType[*trace.LimitError](err); ok {
+		return fmt.Sprintf("if you trust the file, %s=%s allows more", limitVariable, e.Twice())
+	}
+	switch {
+	case errors.Is(err, viewer.ErrNoModel):
+		return "see tracerag ask --help"
+	case errors.Is(err, mcp.ErrNotAllowed):
+		return "ask the user to start this server as \"tracerag mcp --allow-run\", or to run \"tracerag run -- PROGRAM\" and then look at @last"
+	case errors.Is(err, mcp.ErrNoTraces):
+		return "the user starts this server as \"tracerag mcp --allow-run\", or runs: tracerag run -- ./app"
+	case isA[*mcp.NoValuesError](err):
+		return "or by tracerag run --values=FUNCTION"
+	}
+	return ""
+}
+
+// showPruned is how what a baseline did is shown, too.
+const showPruned = "--baseline=none shows them"
+
+// lossWayOut says what to do about what a trace lacks; "" if nothing helps.
+func lossWayOut(tr *trace.Trace) string {
+	if slices.ContainsFunc(tr.Losses, func(l trace.Loss) bool { return l.Kind == trace.LossOverflow && l.Nodes > 0 }) {
+		return "to record these calls, too: more memory (run --memory), or fewer packages (run --include)"
+	}
+	return ""
 }
 
 // recordWayOut is for the errors of packages below trace.

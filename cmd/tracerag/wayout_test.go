@@ -12,6 +12,7 @@ import (
 	"tracerag/calltree"
 	"tracerag/eval/trial"
 	"tracerag/export"
+	"tracerag/mcp"
 	"tracerag/prompt"
 	"tracerag/session"
 	"tracerag/trace"
@@ -19,6 +20,7 @@ import (
 	"tracerag/trace/profiles"
 	"tracerag/trace/store"
 	"tracerag/trace/target"
+	"tracerag/viewer"
 )
 
 // TestWayOut: the errors of libraries name no flag, and the command line adds those that
@@ -34,6 +36,12 @@ func TestWayOut(t *testing.T) {
 		{&session.EmptyTreeError{Trace: "ab", Why: session.AllPruned}, []string{"--baseline=none"}},
 		{&session.EmptyTreeError{Trace: "ab", Why: session.OnlyInit}, []string{"--init"}},
 		{&session.LargeTreeError{Path: "x", Nodes: 7, Err: errors.New("too much")}, []string{"--focus"}},
+		{&session.LargeTreeError{Path: "x", Nodes: 7, Err: &trace.LimitError{Allowed: 4 << 30}}, []string{"--focus", "TRACERAG_READ_MEMORY=8GiB"}},
+		{&trace.LimitError{Allowed: 4 << 30}, []string{"TRACERAG_READ_MEMORY=8GiB"}},
+		{viewer.ErrNoModel, []string{"tracerag ask --help"}},
+		{mcp.ErrNotAllowed, []string{"tracerag mcp --allow-run", "tracerag run"}},
+		{mcp.ErrNoTraces, []string{"tracerag mcp --allow-run", "tracerag run"}},
+		{&mcp.NoValuesError{Trace: "ab"}, []string{"--values"}},
 		{&calltree.LimitError{Limit: 9}, []string{"--tree=graph", "--focus", "--baseline"}},
 		{&prompt.OverWindowError{Window: 300, Total: 500}, []string{"--budget", "--focus", "--baseline", "--include", "--variant T"}},
 		{&export.SizeError{Most: 9}, []string{"--max-size", "--focus"}},
@@ -54,7 +62,7 @@ func TestWayOut(t *testing.T) {
 		{profiles.ErrOnlyStandard, []string{"--std"}},
 		{&prompt.OverBudgetError{Budget: 400, Least: 496}, []string{"--budget"}},
 	} {
-		if strings.Contains(c.err.Error(), "--") {
+		if strings.Contains(c.err.Error(), "--") || strings.Contains(c.err.Error(), "TRACERAG_") {
 			t.Errorf("%T names a flag: %v", c.err, c.err)
 		}
 		text, out, _ := strings.Cut(withWayOut(fmt.Errorf("in a command: %w", c.err)), c.err.Error()+"\n")
@@ -63,6 +71,17 @@ func TestWayOut(t *testing.T) {
 				t.Errorf("%T: %q and %q do not name %s", c.err, text, out, want)
 			}
 		}
+	}
+}
+
+// TestLossWayOut: a full memory leads to the flag that gives the recorder more.
+func TestLossWayOut(t *testing.T) {
+	full := &trace.Trace{Losses: []trace.Loss{{Kind: trace.LossOther}, {Kind: trace.LossOverflow, Count: 9, Nodes: 3}}}
+	if got := lossWayOut(full); !strings.Contains(got, "--memory") {
+		t.Errorf("%q does not name --memory", got)
+	}
+	if got := lossWayOut(&trace.Trace{Losses: []trace.Loss{{Kind: trace.LossFloor, Count: 9}}}); got != "" {
+		t.Errorf("a loss that no memory helps with: %q", got)
 	}
 }
 

@@ -48,8 +48,9 @@ type Options struct {
 	// program that is not Go, every function.
 	Records func(pkg string) bool
 
-	// MaxNodes bounds the nodes of the trace; 0: nothing does.
-	MaxNodes int
+	// Fits returns an error if the trace would have too many nodes; nil: it may have any
+	// number.
+	Fits func(nodes int) error
 
 	// Program is what the profiled binary says of itself, when it is at hand.
 	// A profile tells its path and build id at best.

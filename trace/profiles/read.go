@@ -44,7 +44,7 @@ func Read(from From, o Options) (tr *trace.Trace, missing, err error) {
 		return nil, nil, err
 	}
 	if info, err := file.Stat(); err == nil {
-		o.MaxNodes = from.Limit.Nodes(info.Size())
+		o.Fits = func(nodes int) error { return from.Limit.FitsNodes(info.Size(), nodes) }
 	}
 	at, build := "", ""
 	if len(p.Mapping) > 0 { // the first is the program, by pprof's convention

@@ -14,14 +14,14 @@ import (
 
 // conversion puts the samples of one profile into a trace.
 type conversion struct {
-	t        *trace.Trace
-	b        *trace.Builder
-	p        *profile.Profile
-	records  func(pkg string) bool
-	goLang   bool
-	funcs    map[*profile.Function]function
-	maxNodes int             // 0: any number
-	entries  map[string]bool // outermost functions of stacks that are too short to be cut
+	t       *trace.Trace
+	b       *trace.Builder
+	p       *profile.Profile
+	records func(pkg string) bool
+	goLang  bool
+	funcs   map[*profile.Function]function
+	fits    func(nodes int) error // nil: any number does
+	entries map[string]bool       // outermost functions of stacks that are too short to be cut
 
 	total   int64 // the sum of all samples
 	outside int64 // of those whose stacks have no recorded function
@@ -45,7 +45,7 @@ const (
 )
 
 func newConversion(t *trace.Trace, p *profile.Profile, o Options) *conversion {
-	c := &conversion{t: t, b: trace.NewBuilder(t), p: p, goLang: isGo(p), records: o.Records, maxNodes: o.MaxNodes,
+	c := &conversion{t: t, b: trace.NewBuilder(t), p: p, goLang: isGo(p), records: o.Records, fits: o.Fits,
 		funcs: map[*profile.Function]function{}, entries: map[string]bool{}}
 	for _, s := range p.Sample {
 		if n, outermost := depth(s); n < cutDepth {
@@ -125,8 +125,11 @@ func (c *conversion) samples(value int) error {
 			return fmt.Errorf("sample %d: its stack has %d frames, at most %d are read", i+1, d, maxStack)
 		case frames > maxFrames:
 			return fmt.Errorf("sample %d: the stacks have more than %d frames so far, at most so many are read: `go tool pprof -proto -focus NAME FILE` makes a smaller profile", i+1, maxFrames)
-		case c.maxNodes > 0 && len(c.t.Nodes) > c.maxNodes:
-			return fmt.Errorf("sample %d: its calling contexts are more than %d, which take all the memory that the file may take (%s)", i+1, c.maxNodes, trace.LimitVariable)
+		}
+		if c.fits != nil {
+			if err := c.fits(len(c.t.Nodes)); err != nil {
+				return fmt.Errorf("sample %d: too many calling contexts (%d): %w", i+1, len(c.t.Nodes), err)
+			}
 		}
 		switch {
 		case n == 0:
