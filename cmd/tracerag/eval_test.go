@@ -21,33 +21,16 @@ import (
 	"tracerag/llm/llmtest"
 )
 
-// twiceExperiment has two inquiries by two variants of two models, three times:
-// 24 questions.
-const twiceExperiment = `
-name: twice
-program: %s
-baseline: [-version]
-runs:
-  name: {args: [name]}
-  plain: {}
-variants: [T, ordered]
-models: [one, two]
-repetitions: 3
-inquiries:
-  - id: who
-    runs: [name]
-    question: which function prints?
-    answer: main.feature prints.
-    criteria:
-      - {id: function, text: the function is named, functions: [main.feature]}
-  - id: differ
-    kind: compare
-    runs: [name, plain]
-    question: how do they differ?
-    criteria:
-      - {id: name, text: the name is mentioned, terms: [name]}
-      - {id: good, text: it is well explained}
-`
+// twiceExperiment is the experiment of package eval/trial's tests, of a program in another
+// place, with a baseline: two inquiries by two variants of two models, three times.
+func twiceExperiment(t *testing.T, program string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "eval", "trial", "testdata", "twice.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Replace(string(text), "program: ./twice", "program: "+program+"\nbaseline: [-version]", 1)
+}
 
 // examinee is a directory with an experiment, and the environment that it runs in.
 type examinee struct {
@@ -118,7 +101,7 @@ func moduleOf(t *testing.T, name string) string {
 // files.
 func TestExperimentWhole(t *testing.T) {
 	t.Parallel()
-	x := newExaminee(t, twiceExperiment, moduleOf(t, "twice"))
+	x := newExaminee(t, "%s", twiceExperiment(t, moduleOf(t, "twice")))
 	recorded := llmtest.Replay(t, filepath.Join(testDir, "testdata", "recorded"))
 	x.env = append(x.env, "OPENAI_BASE_URL="+recorded.URL())
 	sheet := filepath.Join(x.dir, "sheet.csv")

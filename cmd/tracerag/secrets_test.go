@@ -105,7 +105,7 @@ func TestKeyIsNowhere(t *testing.T) {
 		s.env = append(s.env, "OPENAI_API_KEY="+s.key, "GOCACHE="+strings.TrimSpace(string(cache)))
 		s.started()
 		file := filepath.Join(s.dir, "experiment.yaml")
-		if err := os.WriteFile(file, fmt.Appendf(nil, twiceExperiment, fixtures.Dir("twice")), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(twiceExperiment(t, fixtures.Dir("twice"))), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		ask := []string{"eval", "experiment", "--retries=1", "--max-cost=5", "--repetitions=1", "--model=gpt-4o", "--judge=gpt-4o-mini", "--inquiry=who", "--variant=T", file}

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,30 +27,9 @@ import (
 )
 
 // twice has two inquiries by two variants of two models, three times: 24 questions.
-const twice = `
-name: twice
-program: ./twice
-runs:
-  name: {args: [name]}
-  plain: {}
-variants: [T, ordered]
-models: [one, two]
-repetitions: 3
-inquiries:
-  - id: who
-    runs: [name]
-    question: which function prints?
-    answer: main.feature prints.
-    criteria:
-      - {id: function, text: the function is named, functions: [main.feature]}
-  - id: differ
-    kind: compare
-    runs: [name, plain]
-    question: how do they differ?
-    criteria:
-      - {id: name, text: the name is mentioned, terms: [name]}
-      - {id: good, text: it is well explained}
-`
+//
+//go:embed testdata/twice.yaml
+var twice string
 
 const twiceQuestions = 24
 
