@@ -11,11 +11,21 @@ import (
 	"tracerag/trace/store"
 )
 
-// saved saves a run that makes calls: paths such as "main.main>main.run".
+// saved saves a run.
 func saved(t *testing.T, s *store.Store, baseline string, command []string, paths ...string) store.Entry {
 	t.Helper()
-	tr := &trace.Trace{Recorder: "probe", Command: command, Baseline: baseline, Program: trace.Program{MainPath: "example.com/app"}}
-	b := trace.NewBuilder(tr)
+	tr := traced(paths...)
+	tr.Recorder, tr.Command, tr.Baseline = "probe", command, baseline
+	e, err := s.Save(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// traced is a run that makes calls: paths such as "main.main>main.run".
+func traced(paths ...string) *trace.Trace {
+	b := trace.NewBuilder(&trace.Trace{Program: trace.Program{MainPath: "example.com/app"}})
 	for _, p := range paths {
 		var stack []trace.Frame
 		for name := range strings.SplitSeq(p, ">") {
@@ -23,11 +33,7 @@ func saved(t *testing.T, s *store.Store, baseline string, command []string, path
 		}
 		b.Call(trace.Root{Kind: trace.RootMain}, stack, 1)
 	}
-	e, err := s.Save(b.Finish())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return b.Finish()
 }
 
 // What the baseline did is pruned; a baseline that is gone is a warning, and one that is

@@ -77,7 +77,7 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if f.Changed("gate") {
 		if f.NArg() == 0 {
-			return a.usage(c, "--gate runs a command: tracerag compare --gate "+phrase.Quote(g.baseline)+" -- go test -run X ./pkg")
+			return a.usage(c, "--gate runs a command: tracerag compare --gate "+phrase.Quote(g.reference)+" -- go test -run X ./pkg")
 		}
 		code, err := a.gate(ctx, f.Args(), &g, &t, &o, ignore)
 		if err != nil {
@@ -168,6 +168,3 @@ func (a *app) ignored(words []string) (session.Ignored, error) {
 	}
 	return out, nil
 }
-
-// errNotOneRun is for commands that run several programs where one is needed.
-var errNotOneRun = errors.New("a gate compares one run: name one package, and no more")

@@ -5,12 +5,15 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
 // riddles are phrases that a reader has to decode, with what to write instead.
@@ -60,16 +63,9 @@ func TestPlainWords(t *testing.T) {
 		}
 	}
 	files, sentences := 0, 0
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		name, _ := filepath.Rel(root, path)
-		name = filepath.ToSlash(name)
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (path != root && strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || name == "fixtures" || name == "bench"):
-			return fs.SkipDir
-		case !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || spared[name]:
-			return nil
+	productFiles(t, func(name, path string) {
+		if spared[name] {
+			return
 		}
 		files++
 		for _, fault := range foundRiddles(packageComment(t, path)) {
@@ -84,17 +80,68 @@ func TestPlainWords(t *testing.T) {
 				faults = append(faults, name+": "+fault)
 			}
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if files < 100 || sentences < 1000 {
 		t.Errorf("only %d strings of %d files were read", sentences, files)
 	}
 	for _, fault := range faults {
 		t.Error(fault)
 	}
+}
+
+// productFiles calls visit with each Go file that is no test's, by its name from the root.
+func productFiles(t *testing.T, visit func(name, path string)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(root, path)
+		name = filepath.ToSlash(name)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (path != root && strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || name == "fixtures" || name == "bench"):
+			return fs.SkipDir
+		case !d.IsDir() && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
+			visit(name, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLibrariesNameNoFlags: what the texts of libraries advise is no flag of ours and no
+// variable that only the command line reads. wayout.go names these.
+func TestLibrariesNameNoFlags(t *testing.T) {
+	ours := map[string]bool{}
+	a, err := newApp(strings.NewReader(""), io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range a.completions(t.Context()).Commands {
+		if flags := command.Flags(); flags != nil {
+			flags.VisitAll(func(f *pflag.Flag) { ours["--"+f.Name] = true })
+		}
+	}
+	if len(ours) < 50 {
+		t.Fatalf("only %d flags are known", len(ours))
+	}
+	named := regexp.MustCompile(`--[a-z][a-z-]+|TRACERAG_(READ_MEMORY|DIR)`)
+	// An example of a program's own arguments; what is typed to be completed.
+	spared := map[string]bool{"mcp/record.go --version": true, "completion/completion.go --help": true, "completion/completion.go --dir": true,
+		"calltree/view.go --focus": true} // a part of the command line that its caller gives
+	productFiles(t, func(name, path string) {
+		if strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "redact/") || strings.HasSuffix(filepath.Dir(name), "test") {
+			return // redact knows flags of other programs, whose values may be secret
+		}
+		for _, text := range literals(t, path) {
+			for _, flag := range named.FindAllString(text, -1) {
+				if (ours[flag] || strings.HasPrefix(flag, "TRACERAG_")) && !spared[name+" "+flag] {
+					t.Errorf("%s: %q names %s", name, text, flag)
+				}
+			}
+		}
+	})
 }
 
 // TestRiddlesAreFound has a sentence for each phrase.

@@ -76,6 +76,12 @@ func wayOut(err error) string {
 	if isA[*session.BaselineError](err) {
 		return "--baseline names a trace, or none for no baseline"
 	}
+	if isA[*session.NoReferenceError](err) {
+		return "run the same command with --update to make it from a correct run"
+	}
+	if errors.Is(err, session.ErrNothingCompared) {
+		return "--ignore and --include say what is compared"
+	}
 	if isA[*session.MaskError](err) {
 		return "build tracerag with the version of gitleaks in its go.mod, or have it mask nothing: --no-redact"
 	}

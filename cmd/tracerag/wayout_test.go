@@ -31,6 +31,8 @@ func TestWayOut(t *testing.T) {
 		want []string
 	}{
 		{&session.BaselineError{Err: errors.New("no trace xy")}, []string{"--baseline"}},
+		{&session.NoReferenceError{Path: "x.pb.gz"}, []string{"--update"}},
+		{session.ErrNothingCompared, []string{"--ignore", "--include"}},
 		{&session.MaskError{Err: errors.New("unknown rule")}, []string{"--no-redact", "gitleaks"}},
 		{&session.EmptyTreeError{Trace: "ab"}, []string{"--include"}},
 		{&session.EmptyTreeError{Trace: "ab", Why: session.AllPruned}, []string{"--baseline=none"}},
