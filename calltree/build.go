@@ -41,16 +41,26 @@ type Options struct {
 // It fails with a [*LimitError] when a Graph tree grows beyond o.MaxNodes, and
 // for a trace whose goroutines started each other in a circle.
 func Build(t *trace.Trace, o Options) (*Tree, error) {
-	tree, first, err := buildContext(t, o.KeepInit)
-	if err != nil || o.Mode == Context {
-		return tree, err
+	tree, of, err := buildContext(t, false)
+	if err == nil && o.KeepInit {
+		var whole *Tree
+		if whole, _, err = buildContext(t, true); err == nil {
+			whole.numberLike(tree, of)
+			tree = whole
+		}
 	}
-	return unfold(tree, first, cmp.Or(o.MaxNodes, defaultMaxNodes))
+	if err != nil {
+		return nil, err
+	}
+	if o.Mode == Graph {
+		return unfold(tree, cmp.Or(o.MaxNodes, defaultMaxNodes))
+	}
+	return tree, nil
 }
 
-// buildContext returns the Context tree, and for each of its nodes, by ID-1,
-// the node of the trace that is its first call.
-func buildContext(t *trace.Trace, keepInit bool) (*Tree, []trace.NodeID, error) {
+// buildContext returns the Context tree, and its node for each of the trace's, nil
+// for one that is left out.
+func buildContext(t *trace.Trace, keepInit bool) (*Tree, []*Node, error) {
 	f := newFolder(t)
 	want := f.link(keepInit)
 	top := &growing{Node: &Node{}, fn: -1, waiting: []trace.NodeID{f.top()}}
@@ -61,12 +71,10 @@ func buildContext(t *trace.Trace, keepInit bool) (*Tree, []trace.NodeID, error) 
 
 	observe(t, f.of)
 	tree := &Tree{Roots: top.Children, Sampled: t.Sampled}
-	byFirst := func(a, b *Node) int { return cmp.Compare(a.ID, b.ID) }
+	byFirst := func(a, b *Node) int { return cmp.Compare(a.first, b.first) }
 	slices.SortFunc(tree.Roots, byFirst)
-	var first []trace.NodeID
 	tree.Walk(func(n *Node, _ int) bool {
 		slices.SortFunc(n.Children, byFirst)
-		first = append(first, trace.NodeID(n.ID))
 		return true
 	})
 	for _, n := range tree.Roots {
@@ -80,7 +88,7 @@ func buildContext(t *trace.Trace, keepInit bool) (*Tree, []trace.NodeID, error) 
 			sum.nodes[p].Total += n.Total
 		}
 	}
-	return tree, first, nil
+	return tree, f.of, nil
 }
 
 // folder maps the nodes of a trace onto the nodes of its tree.
@@ -101,8 +109,7 @@ type folder struct {
 	seen     int        // nodes of the trace that have been mapped
 }
 
-// growing is a node of the tree under construction. Its ID is that of the
-// trace's node that is its first call, until the tree is complete.
+// growing is a node of the tree under construction.
 type growing struct {
 	*Node
 	fn      trace.FuncID
@@ -198,6 +205,9 @@ func (f *folder) enter(at *growing) {
 				child := f.child(at, k)
 				to := child
 				if above := f.path[child.fn]; above != nil {
+					if !child.Flags.Has(trace.Recursive) {
+						above.again = append(above.again, child.Node)
+					}
 					child.Flags |= trace.Recursive
 					to = above
 				} else if len(child.waiting) == 0 {
@@ -220,7 +230,7 @@ func (f *folder) child(at *growing, k trace.NodeID) *growing {
 	g := f.nodes[key]
 	if g == nil {
 		g = &growing{fn: key.fn, Node: &Node{
-			ID:     int(k),
+			first:  k,
 			Func:   &f.t.Functions[key.fn],
 			Parent: at.Node,
 			Root:   n.Root,
@@ -229,8 +239,8 @@ func (f *folder) child(at *growing, k trace.NodeID) *growing {
 		at.Children = append(at.Children, g.Node)
 	}
 	f.of[k] = g.Node
-	if int(k) <= g.ID {
-		g.ID = int(k)
+	if k <= g.first {
+		g.first = k
 		if n.Root == trace.RootGoroutine {
 			stmt := n.Go
 			g.Go = &stmt

@@ -71,8 +71,12 @@ func TestNotFoundSuggests(t *testing.T) {
 		"table.Rendr":    {"table.Render"},                                    // left out, with the package
 		"Reader.Raed":    {"csv.(*Reader).Read"},
 		"(*Writer).draw": {"table.(*Writer).drawBorder"},
-		"xyz":            nil,
-		"":               nil,
+		// By the last element, whatever is before it.
+		"lists.(*Printer).drawBorder": {"table.(*Writer).drawBorder", "table.drawBorders"},
+		"example.com/app/csv.Render":  {"table.Render"},
+		"csv.Raed":                    {"csv.(*Reader).Read"},
+		"xyz":                         nil,
+		"":                            nil,
 	} {
 		_, err := tree.Focus(pattern)
 		var notFound *calltree.NotFoundError

@@ -63,10 +63,14 @@ func (s *shape) fill(depth, limit int, skip func(i int) bool) []bool {
 type flat struct {
 	shape
 	nodes []*Node
+	ids   []int // of nodes, ascending, once they are needed
 }
 
-func flatten(t *Tree) *flat {
-	f := &flat{nodes: make([]*Node, 0, t.Size)}
+func flatten(t *Tree) *flat { return flattenBelow(t.Roots, t.Size) }
+
+// flattenBelow lays out nodes with what is below them, about size of them.
+func flattenBelow(tops []*Node, size int) *flat {
+	f := &flat{nodes: make([]*Node, 0, size)}
 	var add func(nodes []*Node, parent int)
 	add = func(nodes []*Node, parent int) {
 		for _, n := range nodes {
@@ -76,6 +80,6 @@ func flatten(t *Tree) *flat {
 			f.close(i)
 		}
 	}
-	add(t.Roots, -1)
+	add(tops, -1)
 	return f
 }

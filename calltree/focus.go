@@ -3,7 +3,7 @@ package calltree
 import (
 	"cmp"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"tracerag/trace/symbol"
@@ -15,12 +15,13 @@ import (
 //
 // A pattern is, and the first reading that finds anything is taken:
 //
-//   - a handle, "#12", or a range of them, "#12-40";
+//   - a handle, "#12", a range of them, "#12-40", or several with commas between;
 //   - a linker name: "example.com/app/table.(*Writer).Flush";
 //   - a short name, with or without the receiver's parentheses and star:
 //     "table.(*Writer).Flush", "table.Writer.Flush";
 //   - a name without the package, or the last part of one: "(*Writer).Flush",
 //     "Writer.Flush", "Flush";
+//   - a package and a method of any of its types: "table.Flush";
 //   - if it has a star, but for that of a receiver, any of these names with
 //     the star standing for any text: "table.*", "*Border*".
 //
@@ -41,12 +42,19 @@ func (t *Tree) Focus(patterns ...string) (*Tree, error) {
 	for i, p := range f.parent {
 		keep[i] = keep[i] || p >= 0 && keep[p]
 	}
+	found := slices.Clone(keep)
 	for i := len(f.nodes) - 1; i >= 0; i-- {
 		if p := f.parent[i]; p >= 0 && keep[i] {
 			keep[p] = true
 		}
 	}
-	return t.copyOf(f, keep), nil
+	c, copies := t.copyOf(f, keep)
+	for i, n := range copies {
+		if n != nil {
+			n.way = !found[i]
+		}
+	}
+	return c, nil
 }
 
 // Find returns the nodes of t that match pattern, as [Tree.Focus] reads it, in call
@@ -93,13 +101,15 @@ func (t *Tree) Without(drop func(*Node) bool) *Tree {
 		p := f.parent[i]
 		keep[i] = (p < 0 || keep[p]) && !drop(n)
 	}
-	return t.copyOf(f, keep)
+	c, _ := t.copyOf(f, keep)
+	return c
 }
 
-// copyOf returns a copy of the nodes of t, of which f is the layout, to keep.
-func (t *Tree) copyOf(f *flat, keep []bool) *Tree {
-	c := &Tree{Sampled: t.Sampled}
-	copies := make([]*Node, len(f.nodes))
+// copyOf returns a copy of the nodes of t, of which f is the layout, to keep, and
+// these by entry of f.
+func (t *Tree) copyOf(f *flat, keep []bool) (c *Tree, copies []*Node) {
+	c = &Tree{Sampled: t.Sampled}
+	copies = make([]*Node, len(f.nodes))
 	for i, n := range f.nodes {
 		if !keep[i] {
 			continue
@@ -113,22 +123,13 @@ func (t *Tree) copyOf(f *flat, keep []bool) *Tree {
 			copies[p].Children = append(copies[p].Children, copies[i])
 		}
 	}
-	return c
+	return c, copies
 }
 
 // matcher returns the test for the nodes that pattern names.
 func (t *Tree) matcher(pattern string) (func(*Node) bool, error) {
-	if from, to, ok := parseHandle(pattern); ok {
-		last, found := 0, false
-		t.Walk(func(n *Node, _ int) bool {
-			last = n.ID
-			found = found || from <= n.ID && n.ID <= to
-			return true
-		})
-		if !found {
-			return nil, &NotFoundError{Pattern: pattern, lastID: last, inGap: 0 < from && from <= last}
-		}
-		return func(n *Node) bool { return from <= n.ID && n.ID <= to }, nil
+	if ranges, ok := parseHandles(pattern); ok {
+		return t.handleMatcher(pattern, ranges)
 	}
 
 	known := map[string]names{} // by linker name: there are fewer functions than nodes
@@ -181,24 +182,10 @@ func matchNames(pattern string, known map[string]names) (hits map[string]bool, e
 	return nil, &NotFoundError{Pattern: pattern, Suggestions: suggest(pattern, known)}
 }
 
-// parseHandle reads "#12" and "#12-40".
-func parseHandle(s string) (from, to int, ok bool) {
-	s, ok = strings.CutPrefix(s, "#")
-	if !ok {
-		return 0, 0, false
-	}
-	a, b, isRange := strings.Cut(s, "-")
-	if !isRange {
-		b = a
-	}
-	from, errFrom := strconv.Atoi(a)
-	to, errTo := strconv.Atoi(b)
-	return from, to, errFrom == nil && errTo == nil
-}
-
 // names are what a function may be called by.
 type names struct {
 	linker, full, short, local, last string
+	method, fullMethod               string // package and last part, if that is a method's; ""
 }
 
 func namesOf(linker string) names {
@@ -208,6 +195,9 @@ func namesOf(linker string) names {
 		n.full = pkg + "." + n.local
 	}
 	n.last = n.local[strings.LastIndexByte(n.local, '.')+1:]
+	if pkg := symbol.Package(linker); pkg != "" && n.last != n.local && !anonymous(n.last) {
+		n.method, n.fullMethod = symbol.Base(pkg)+"."+n.last, pkg+"."+n.last
+	}
 	return n
 }
 
@@ -248,9 +238,13 @@ func readings(pattern string) []func(names) bool {
 		},
 		func(n names) bool { return n.local == p || n.last == p },
 		func(n names) bool {
+			return n.method != "" && (n.method == p || strings.HasSuffix("/"+n.fullMethod, "/"+p))
+		},
+		func(n names) bool {
 			return strings.Contains(p, "*") &&
 				(glob(p, n.short) || glob(p, n.local) || glob(p, n.full))
 		},
+		func(n names) bool { return strings.Contains(p, "*") && n.method != "" && glob(p, n.method) },
 	}
 }
 

@@ -29,6 +29,11 @@ func TestNamesOfFunctions(t *testing.T) {
 		"Next":                                         {next},
 		"chroma.*":                                     {next},
 		"table.(*Writer).Flush":                        {flush},
+		"table.Flush":                                  {flush}, // a method of any type of the package
+		"app/table.Flush":                              {flush},
+		"chroma.Next":                                  {next},
+		"table.Fl*":                                    {flush},
+		"able.Flush":                                   nil,
 		"*.Flush":                                      {flush},
 		"gopkg.in/yaml%2ev3.Load":                      {load},
 		"gopkg.in/yaml.v3.Load":                        {load},

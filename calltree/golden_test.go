@@ -91,6 +91,7 @@ func split(text string) (comment string, sections []section) {
 //	fold=FUNC,...   without the subtrees of these, which marks stand for
 //	bare            without counts and positions
 //	ids color       with these
+//	compact         as people and agents read it; package lib is a dependency
 //	limit=N         of Build; prints its error if there is one
 //	uncounted       of a diff: counts do not matter
 //	unordered       nor does the order
@@ -141,6 +142,9 @@ func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 			view.Fold = func(n *calltree.Node) bool { return slices.Contains(strings.Split(value, ","), n.Func.Name) }
 		case "values":
 			view.Values = true
+		case "compact":
+			view.Compact = true
+			view.Dependency = func(fn *trace.Function) bool { return fn.Package == "lib" }
 		case "bare":
 			view.Counts, view.Positions = false, false
 		case "ids":

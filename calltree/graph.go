@@ -24,23 +24,21 @@ func (e *LimitError) Error() string {
 // edge is all that is known of the calls of one function by another; node is
 // the pattern of the nodes that it unfolds into.
 type edge struct {
-	node  Node
-	first trace.NodeID
+	node Node
 }
 
 // unfolder holds a call graph.
 type unfolder struct {
 	out    map[string][]*edge // by the caller's linker name
-	onPath map[string]bool    // by linker name
+	onPath map[string]*Node   // by linker name
 	size   int
 	limit  int
 }
 
-// unfold makes the Graph tree from the Context tree, for which first gives the
-// first call of each node. It starts from that tree because the recursion
+// unfold makes the Graph tree from the Context tree. It starts from that tree because the recursion
 // through goroutines is folded there already, so that no edge stands below
 // itself and its Total counts nothing twice.
-func unfold(t *Tree, first []trace.NodeID, limit int) (*Tree, error) {
+func unfold(t *Tree, limit int) (*Tree, error) {
 	type edgeKey struct {
 		top    bool // no caller: a root
 		caller string
@@ -48,7 +46,7 @@ func unfold(t *Tree, first []trace.NodeID, limit int) (*Tree, error) {
 	}
 	edges := map[edgeKey]*edge{}
 	var roots []*edge
-	u := &unfolder{out: map[string][]*edge{}, onPath: map[string]bool{}, limit: limit}
+	u := &unfolder{out: map[string][]*edge{}, onPath: map[string]*Node{}, limit: limit}
 	t.Walk(func(n *Node, _ int) bool {
 		key := edgeKey{top: n.Parent == nil, callee: n.identity()}
 		if !key.top {
@@ -56,7 +54,7 @@ func unfold(t *Tree, first []trace.NodeID, limit int) (*Tree, error) {
 		}
 		e := edges[key]
 		if e == nil {
-			e = &edge{node: Node{Func: n.Func, Root: n.Root}, first: first[n.ID-1]}
+			e = &edge{node: Node{Func: n.Func, Root: n.Root, first: n.first}}
 			edges[key] = e
 			if key.top {
 				roots = append(roots, e)
@@ -64,8 +62,8 @@ func unfold(t *Tree, first []trace.NodeID, limit int) (*Tree, error) {
 				u.out[key.caller] = append(u.out[key.caller], e)
 			}
 		}
-		if at := first[n.ID-1]; at <= e.first {
-			e.first = at
+		if n.first <= e.node.first {
+			e.node.first = n.first
 			e.node.Go = n.Go
 		}
 		e.node.Values = append(e.node.Values, n.Values...)
@@ -73,7 +71,7 @@ func unfold(t *Tree, first []trace.NodeID, limit int) (*Tree, error) {
 		return true
 	})
 	for _, out := range u.out {
-		slices.SortFunc(out, func(a, b *edge) int { return cmp.Compare(a.first, b.first) })
+		slices.SortFunc(out, func(a, b *edge) int { return cmp.Compare(a.node.first, b.node.first) })
 	}
 
 	g := &Tree{Sampled: t.Sampled}
@@ -84,7 +82,7 @@ func unfold(t *Tree, first []trace.NodeID, limit int) (*Tree, error) {
 		}
 		g.Roots = append(g.Roots, root)
 	}
-	g.number()
+	g.numberAlong(t)
 	return g, nil
 }
 
@@ -97,11 +95,12 @@ func (u *unfolder) node(parent *Node, e *edge) (*Node, bool) {
 	n.Parent = parent
 	n.Lines = slices.Clone(n.Lines)
 	fn := n.Func.Name
-	if u.onPath[fn] {
+	if above := u.onPath[fn]; above != nil {
 		n.Flags |= trace.Recursive
+		above.again = append(above.again, &n)
 		return &n, true
 	}
-	u.onPath[fn] = true
+	u.onPath[fn] = &n
 	for _, out := range u.out[fn] {
 		child, ok := u.node(&n, out)
 		if !ok {
@@ -109,6 +108,6 @@ func (u *unfolder) node(parent *Node, e *edge) (*Node, bool) {
 		}
 		n.Children = append(n.Children, child)
 	}
-	u.onPath[fn] = false
+	u.onPath[fn] = nil
 	return &n, true
 }

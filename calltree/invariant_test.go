@@ -139,12 +139,12 @@ func check(t *testing.T, tree *calltree.Tree) {
 	if len(nodes) != tree.Size {
 		t.Errorf("size %d of %d nodes", tree.Size, len(nodes))
 	}
-	id := 0
+	ids := map[int]bool{}
 	for _, n := range nodes {
-		if n.ID <= id {
-			t.Errorf("#%d stands behind #%d", n.ID, id)
+		if n.ID < 1 || ids[n.ID] {
+			t.Errorf("#%d is the handle of two nodes, or of none", n.ID)
 		}
-		id = n.ID
+		ids[n.ID] = true
 		on := false
 		if n.Parent != nil {
 			for p := range n.Parent.Up() {
@@ -189,10 +189,7 @@ func TestBuildKeepsEveryCall(t *testing.T) {
 			}
 			check(t, tree)
 			got := map[edge]int64{}
-			for i, n := range all(tree) {
-				if n.ID != i+1 {
-					t.Errorf("%s: #%d is the node number %d", mode, n.ID, i+1)
-				}
+			for _, n := range all(tree) {
 				if o.Mode == calltree.Context {
 					got[edgeOf(n)] += n.Calls
 					sum := n.Calls
@@ -235,6 +232,59 @@ func pruneBySweeps(tree, baseline *calltree.Tree) {
 		tree.Roots = slices.DeleteFunc(tree.Roots, goes)
 	}
 	tree.Size = len(all(tree))
+}
+
+// TestHandles: a handle names one node in every tree of a trace. In the default tree
+// it is the position; where another tree has the same path, it has the same handle.
+func TestHandles(t *testing.T) {
+	path := func(n *calltree.Node) string {
+		var s []string
+		for p := range n.Up() {
+			s = append(s, fmt.Sprint(edgeOf(p), p.Go != nil && p.Go.Func != ""))
+		}
+		return strings.Join(s, " < ")
+	}
+	same := 0
+	each(t, func(t *testing.T, tr, other *trace.Trace) {
+		base := build(t, tr, calltree.Options{})
+		handle := map[string]int{}
+		for i, n := range all(base) {
+			if n.ID != i+1 {
+				t.Errorf("#%d is the node number %d", n.ID, i+1)
+			}
+			handle[path(n)] = n.ID
+		}
+		trees := map[string]*calltree.Tree{
+			"init":  build(t, tr, calltree.Options{KeepInit: true}),
+			"graph": build(t, tr, calltree.Options{Mode: calltree.Graph}),
+			"both":  build(t, tr, calltree.Options{Mode: calltree.Graph, KeepInit: true}),
+		}
+		pruned := build(t, tr, calltree.Options{})
+		pruned.Prune(build(t, other, calltree.Options{}))
+		trees["pruned"] = pruned
+		if focused, err := base.Focus("*.F1"); err == nil {
+			trees["focused"] = focused
+		}
+		for name, tree := range trees {
+			if tree == nil {
+				continue
+			}
+			for _, n := range all(tree) {
+				want, ok := handle[path(n)]
+				switch {
+				case ok && n.ID != want:
+					t.Errorf("%s: %s is #%d, elsewhere #%d", name, path(n), n.ID, want)
+				case ok:
+					same++
+				case n.ID <= base.Size && name != "init" && name != "both":
+					t.Errorf("%s: #%d is another node than the default tree's", name, n.ID)
+				}
+			}
+		}
+	})
+	if same < 1000 {
+		t.Errorf("only %d nodes were compared", same)
+	}
 }
 
 func TestPrune(t *testing.T) {
@@ -345,6 +395,12 @@ func TestCompare(t *testing.T) {
 func checkDiff(t *testing.T, d *calltree.Diff) {
 	t.Helper()
 	var seenA, seenB []*calltree.Node
+	place := map[*calltree.Node]int{}
+	for _, tree := range []*calltree.Tree{d.A, d.B} {
+		for i, n := range all(tree) {
+			place[n] = i
+		}
+	}
 	var walk func(parent *calltree.DiffNode)
 	walk = func(parent *calltree.DiffNode) {
 		var order []int
@@ -360,7 +416,7 @@ func checkDiff(t *testing.T, d *calltree.Diff) {
 			}
 			if n.B != nil {
 				seenB = append(seenB, n.B)
-				order = append(order, n.B.ID)
+				order = append(order, place[n.B])
 			}
 			walk(n)
 		}
@@ -369,9 +425,9 @@ func checkDiff(t *testing.T, d *calltree.Diff) {
 		}
 	}
 	walk(&calltree.DiffNode{Children: d.Roots})
-	byID := func(a, b *calltree.Node) int { return a.ID - b.ID }
-	slices.SortFunc(seenA, byID)
-	slices.SortFunc(seenB, byID)
+	inOrder := func(a, b *calltree.Node) int { return place[a] - place[b] }
+	slices.SortFunc(seenA, inOrder)
+	slices.SortFunc(seenB, inOrder)
 	if !slices.Equal(seenA, all(d.A)) || !slices.Equal(seenB, all(d.B)) {
 		t.Error("the diff does not hold every node of both trees once")
 	}
@@ -385,6 +441,10 @@ func TestFocus(t *testing.T) {
 		}
 		before := text(t, tree)
 		nodes := all(tree)
+		byID := map[int]*calltree.Node{}
+		for _, n := range nodes {
+			byID[n.ID] = n
+		}
 		for _, n := range nodes {
 			for _, pattern := range []string{n.Func.Name, "#" + strconv.Itoa(n.ID)} {
 				focused, err := tree.Focus(pattern)
@@ -396,7 +456,7 @@ func TestFocus(t *testing.T) {
 				found := map[int]bool{}
 				for _, f := range all(focused) {
 					found[f.ID] = true
-					of := nodes[f.ID-1]
+					of := byID[f.ID]
 					if f == of || f.Func != of.Func || f.Calls != of.Calls || f.Parent != nil && f.Parent.ID != of.Parent.ID {
 						t.Errorf("focus on %s: #%d is not a copy of the tree's", pattern, f.ID)
 					}
@@ -508,4 +568,48 @@ func TestJSONHoldsTheTree(t *testing.T) {
 		}
 		same(got.Roots, tree.Roots)
 	})
+}
+
+// TestIndents: however deep a tree is, no line of its compact text has more than 40
+// columns before the name, and the text keeps to a proportion of the plain one.
+func TestIndents(t *testing.T) {
+	tr := &trace.Trace{}
+	b := trace.NewBuilder(tr)
+	stack := []trace.Frame{{Func: b.Func(trace.Function{Name: "main.main", Package: "main", File: "/src/main.go", StartLine: 1})}}
+	for i := range 400 {
+		f := b.Func(trace.Function{Name: fmt.Sprintf("example.com/app/pkg%d.(*Type%d).Method%d", i%7, i%31, i), Package: "example.com/app", File: "/src/app/app.go", StartLine: i + 1})
+		stack = append(stack, trace.Frame{Func: f})
+		b.Call(trace.Root{Kind: trace.RootMain}, stack, int64(1+i%3))
+		for range i % 5 {
+			leaf := b.Func(trace.Function{Name: fmt.Sprintf("example.com/lib.helper%d", i%13), Package: "example.com/lib", File: "/src/lib/lib.go", StartLine: 1 + i%13})
+			b.Call(trace.Root{Kind: trace.RootMain}, append(slices.Clip(stack), trace.Frame{Func: leaf}), 1)
+		}
+	}
+	tree, err := calltree.Build(b.Finish(), calltree.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(tree *calltree.Tree, compact bool) string {
+		var out bytes.Buffer
+		v := calltree.View{Counts: true, Positions: true, Compact: compact, Dependency: func(f *trace.Function) bool { return f.Package == "example.com/lib" }}
+		if err := tree.WriteText(&out, v); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	for _, pattern := range []string{"Method0", "Method60", "Method330", "Method399"} {
+		focused, err := tree.Focus(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, plain := write(focused, true), write(focused, false)
+		for line := range strings.Lines(got) {
+			if at := strings.IndexFunc(line, func(r rune) bool { return r >= 'a' && r <= 'z' }); at > 40 {
+				t.Errorf("%s: %d columns before the name: %q", pattern, at, line)
+			}
+		}
+		if 3*len(got) > len(plain) {
+			t.Errorf("%s: %d bytes, and of the whole way and every indent %d", pattern, len(got), len(plain))
+		}
+	}
 }

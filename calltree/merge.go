@@ -12,6 +12,9 @@ func Merge(trees ...*Tree) *Tree {
 		parent *Node
 		id     identity
 	}
+	if len(trees) == 1 {
+		return trees[0].Without(func(*Node) bool { return false }) // handles are those of its trace
+	}
 	m := &Tree{}
 	nodes := map[key]*Node{}
 	var merge func(parent *Node, from []*Node)

@@ -2,6 +2,7 @@ package calltree
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -9,7 +10,8 @@ import (
 )
 
 // suggest returns up to three short names that pattern may have meant: names
-// that contain it, then names that a few typing errors make of it.
+// that contain it, names that a few typing errors make of it, and names that end as it
+// does: a package or a receiver is remembered worse than the name behind it.
 func suggest(pattern string, known map[string]names) []string {
 	p := strings.ToLower(strings.ReplaceAll(plain(pattern), "*", ""))
 	if p == "" {
@@ -18,26 +20,49 @@ func suggest(pattern string, known map[string]names) []string {
 	type candidate struct {
 		name     string
 		distance int
+		shared   int // elements that it has in common with the pattern
+	}
+	elements := func(s string) []string {
+		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return strings.ContainsRune("./*()", r) })
+	}
+	words := elements(p)
+	last := ""
+	if len(words) > 1 {
+		last = words[len(words)-1]
 	}
 	var found []candidate
 	// A third of the letters wrong is another word.
 	limit := max(1, len(p)/3)
 	for linker, n := range known {
-		best := limit + 1
+		best := math.MaxInt
 		for _, form := range []string{n.short, n.local, n.last} {
 			form = strings.ToLower(form)
 			if strings.Contains(form, p) {
 				best = 0
 				break
 			}
-			best = min(best, editDistance(p, form, best))
+			if d := editDistance(p, form, limit+1); d <= limit {
+				best = min(best, d)
+			}
 		}
-		if best <= limit {
-			found = append(found, candidate{symbol.Short(linker), best})
+		if few := max(1, len(last)/3); last != "" {
+			if d := editDistance(last, strings.ToLower(n.last), few+1); d <= few {
+				best = min(best, 2+3*d) // the whole with one or two errors is nearer
+			}
 		}
+		if best == math.MaxInt {
+			continue
+		}
+		shared := 0
+		for _, e := range elements(plain(symbol.Short(linker))) {
+			if last != "" && slices.Contains(words, e) {
+				shared++
+			}
+		}
+		found = append(found, candidate{symbol.Short(linker), best, shared})
 	}
 	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.shared, a.shared), cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name))
 	})
 	var out []string
 	for _, c := range found {

@@ -26,13 +26,37 @@ import (
 // much: 29 tokens a line instead of 7, on 500 bare lines up to 13 levels deep,
 // in o200k_base as in cl100k_base. Handles cost 2 a line, counts with
 // positions 6.
+//
+// A Compact view leaves out what its reader knows or does not want. The way to what a
+// focus is on takes one line with it, and depth counts from there; what has the same
+// way as the line above has only "... > " before its name:
+//
+//	main.main > ... 34 more ... > render.(*Page).Code > highlight.highlight highlight/highlight.go:165
+//	  chroma.Coalesce chroma/coalesce.go:4
+//	  chroma.(*coalescer).Tokenise :8
+//	... > highlight.options highlight/highlight.go:90
+//
+// A position is at the first node of its function, and ":8" is in the file above. No
+// indent is wider than 40 columns: it is one column a level in a text of more than ten,
+// and "36|" is the first 36 of them. Inlined calls have no flag.
 func (t *Tree) WriteText(w io.Writer, v View) error {
 	b := bufio.NewWriter(w)
 	f := flatten(t)
+	var ways *ways
+	indent := indent
+	if v.Compact {
+		tops := t.tops()
+		f = flattenBelow(tops, t.Size)
+		ways = newWays(&v)
+		v.places = newPlaces(v.Dependency)
+	}
 	folds := f.folds(v.Fold)
 	shown := f.fill(v.Depth, v.MaxNodes, folds)
 	if v.Cut != nil {
 		f.spare(shown, v.Depth, folds)
+	}
+	if v.Compact {
+		indent = f.bands(shown)
 	}
 	var write func(i int)
 	write = func(i int) {
@@ -40,6 +64,9 @@ func (t *Tree) WriteText(w io.Writer, v View) error {
 		if i >= 0 {
 			depth = f.depth[i] + 1
 			indent(b, depth-1)
+			if ways != nil && depth == 1 {
+				b.WriteString(ways.to(f.nodes[i]))
+			}
 			b.WriteString(v.line(f.nodes[i], t.Sampled))
 			b.WriteByte('\n')
 		}
@@ -102,5 +129,29 @@ func indent(b *bufio.Writer, depth int) {
 	b.WriteString(strings.Repeat("  ", min(depth, maxIndent)))
 	if depth > maxIndent {
 		fmt.Fprintf(b, "(level %d) ", depth+1)
+	}
+}
+
+// A Compact text indents by two columns a level if it has few levels, or else by one,
+// up to bandLevels. Then it begins anew at the margin, behind a mark that says how deep
+// that is.
+const (
+	fewLevels  = 10
+	bandLevels = 36
+)
+
+// bands returns the indent of a Compact text of the shown entries.
+func (f *flat) bands(shown []bool) func(b *bufio.Writer, depth int) {
+	step := "  "
+	for i, depth := range f.depth {
+		if shown[i] && depth > fewLevels {
+			step = " "
+		}
+	}
+	return func(b *bufio.Writer, depth int) {
+		if depth >= bandLevels {
+			fmt.Fprintf(b, "%d| ", depth/bandLevels*bandLevels)
+		}
+		b.WriteString(strings.Repeat(step, depth%bandLevels))
 	}
 }

@@ -51,10 +51,11 @@ type Tree struct {
 
 // Node is a function called by one caller in one context.
 type Node struct {
-	// ID is the 1-based position in call order, depth first, of the tree as it
-	// was built: a stable handle, written "#12". Pruning and focusing keep
-	// it, so that a handle names one call with or without them; IDs ascend in
-	// every tree but have gaps in a narrowed one.
+	// ID is a stable handle, written "#12": it names one node in every tree of a
+	// trace. It is the 1-based position in call order, depth first, in the Context
+	// tree without initialisation. Nodes that only other trees have, those of
+	// initialisation and the places to which [Graph] unfolds what ran elsewhere, are
+	// numbered behind these. Pruning and focusing keep it, and leave gaps.
 	ID       int
 	Func     *trace.Function
 	Parent   *Node // nil for a root
@@ -68,6 +69,10 @@ type Node struct {
 
 	// Values are the observed ones of the calls made here, in order; nil none.
 	Values []trace.Activation
+
+	first trace.NodeID // of the trace's nodes that are counted here, which are in the order of first calls
+	again []*Node      // below it, the recursive calls of its function, whose own calls are counted here
+	way   bool         // only leads to what a focus is on
 }
 
 // Walk calls f for the nodes of the tree in call order, a parent before its
@@ -121,14 +126,4 @@ func (n *Node) absorb(calls, total int64, flags trace.Flags, lines ...int) {
 			n.Lines = slices.Insert(n.Lines, i, line)
 		}
 	}
-}
-
-// number gives the nodes their IDs and the tree its size.
-func (t *Tree) number() {
-	t.Size = 0
-	t.Walk(func(n *Node, _ int) bool {
-		t.Size++
-		n.ID = t.Size
-		return true
-	})
 }

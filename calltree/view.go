@@ -21,6 +21,12 @@ type View struct {
 	Positions bool // file and line of each function, and of go statements
 	IDs       bool // handles
 	Values    bool // arguments and results of calls that were observed
+	// Compact, in text, is for people and agents, who read some part of a tree: see
+	// [Tree.WriteText]. Dependency, if not nil, reports which functions are of other
+	// modules: nobody opens their files by a name in a text, and it is written once for
+	// as long as it stays the same.
+	Compact    bool
+	Dependency func(*trace.Function) bool
 	// Color is written before each ANSI colour of a text, so that a writer can tell
 	// these from what others have put into names; nil is no colours.
 	Color *string
@@ -45,6 +51,8 @@ type View struct {
 	// tree's node that would be cut alone is shown beyond MaxNodes: such a mark is as
 	// long as the node's line.
 	Cut func(nodes int, focus string) string
+
+	places *places // of a compact text
 }
 
 // count writes calls as "x3": "x200+" if that is a floor, "x~200" if it may be
@@ -86,7 +94,11 @@ func (v *View) flags(n *Node) []string {
 	case trace.RootInit, trace.RootCallback:
 		m = append(m, string(n.Root))
 	}
-	return append(m, flagNames(n.Flags)...)
+	marks := n.Flags
+	if v.Compact {
+		marks &^= trace.Inlined // every third line: it says how the compiler did it, not what ran
+	}
+	return append(m, flagNames(marks)...)
 }
 
 // goStmt writes "go at server.go:12,20", and where the go statement is not in
@@ -141,6 +153,9 @@ func allFlags(m trace.Flags) []string {
 
 // position writes "table.go:12", or "" if it is not known.
 func (v *View) position(fn *trace.Function) string {
+	if v.places != nil && !v.places.first(fn) {
+		return ""
+	}
 	file := base(fn.File)
 	if v.File != nil {
 		file = v.File(fn)
@@ -148,7 +163,7 @@ func (v *View) position(fn *trace.Function) string {
 	if file == "" {
 		return ""
 	}
-	file = printable(file)
+	file = v.places.brief(printable(file), fn)
 	if fn.StartLine > 0 {
 		file += ":" + strconv.Itoa(fn.StartLine)
 	}
@@ -186,9 +201,9 @@ func printable(s string) string {
 
 // cut is a run of nodes that are not shown.
 type cut struct {
-	nodes    int
-	from, to int   // IDs
-	under    *Node // whose children all are cut, if so
+	nodes   int
+	handles string // a pattern
+	under   *Node  // whose children all are cut, if so
 
 	// name is, in a diff, the function that they are below: handles are those of one
 	// of its trees. There may be none.
@@ -200,21 +215,24 @@ type cut struct {
 // the children: see [shape.fill].
 func (f *flat) cuts(i int, shown []bool, skip func(i int) bool) (c cut, ok bool) {
 	all := true
+	var hidden []int
 	f.children(i, func(child int) {
-		switch {
-		case shown[child], skip != nil && skip(child):
+		if shown[child] || skip != nil && skip(child) {
 			all = false
 			return
-		case c.nodes == 0:
-			c.from = f.nodes[child].ID
 		}
+		hidden = append(hidden, child)
 		c.nodes += f.size[child]
-		c.to = f.nodes[child+f.size[child]-1].ID
 	})
-	if all && i >= 0 {
+	switch {
+	case c.nodes == 0:
+		return c, false
+	case all && i >= 0:
 		c.under = f.nodes[i]
+	default:
+		c.handles = f.handles(hidden)
 	}
-	return c, c.nodes > 0
+	return c, true
 }
 
 // more writes the mark that stands where nodes are cut.
@@ -236,14 +254,12 @@ func (v *View) more(c cut) string {
 // focus is the pattern that shows the nodes.
 func (c *cut) focus() string {
 	switch {
-	case c.name != "" || c.to == 0: // a diff's
-		return c.name
 	case c.under != nil:
 		return fmt.Sprintf("#%d", c.under.ID)
-	case c.from == c.to:
-		return fmt.Sprintf("#%d", c.from)
+	case c.handles != "":
+		return c.handles
 	}
-	return fmt.Sprintf("#%d-%d", c.from, c.to)
+	return c.name // a diff's
 }
 
 // style is an ANSI colour.

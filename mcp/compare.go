@@ -117,6 +117,26 @@ func focusBoth(a, b *calltree.Tree, pattern string) ([2]*calltree.Tree, error) {
 	return out, nil
 }
 
+// forest is the part of a tree below some nodes, with no way to them.
+func forest(t *calltree.Tree, nodes []*calltree.Node) *calltree.Tree {
+	in := make(map[*calltree.Node]bool, len(nodes))
+	for _, n := range nodes {
+		in[n] = true
+	}
+	out := &calltree.Tree{Sampled: t.Sampled}
+	for _, n := range nodes {
+		inner := false
+		for up := n.Parent; up != nil && !inner; up = up.Parent {
+			inner = in[up]
+		}
+		if !inner {
+			out.Roots = append(out.Roots, n)
+		}
+	}
+	out.Walk(func(*calltree.Node, int) bool { out.Size++; return true })
+	return out
+}
+
 // pathShown bounds a path: structured content has a budget, too.
 const pathShown = 20
 

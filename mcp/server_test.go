@@ -306,7 +306,7 @@ var mark = regexp.MustCompile(`\[clipped: (\d+) nodes?, ask call_tree focus=(#\d
 // TestMarksLeadToEveryNode: an agent that follows the marks of the tree sees all of it.
 func TestMarksLeadToEveryNode(t *testing.T) {
 	c := client(t, Options{})
-	handle := regexp.MustCompile(`(?m)^ *(?:\(level \d+\) )?#(\d+) `)
+	handle := regexp.MustCompile(`(?m)^(?:\d+\| )? *(?:\S.* > )?#(\d+) `)
 	seen := map[string]bool{}
 	asked := map[string]bool{}
 	var follow func(focus string)

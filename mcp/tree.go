@@ -21,7 +21,7 @@ type treeArgs struct {
 
 func (s *server) addCallTree(to *sdk.Server) {
 	add(s, to, &sdk.Tool{Name: "call_tree", Title: "Call tree", Description: `Who called whom in a recorded run, in the order of the first calls; repeats merged, recursion folded.
-A line is "#HANDLE function xCOUNT file:line marks" (one call has no count). Marks: "go at F:L" a goroutine and the go statement that started it; inlined; recursive (shown above); via (unrecorded functions lie between).
+A line is "#HANDLE function xCOUNT file:line marks" (one call has no count; the position is at a function's first node, and ":L" is in the file above; "36|" is 36 levels of indent). Marks: "go at F:L" a goroutine and the go statement that started it; recursive (shown above); via (unrecorded functions lie between). With a focus the way to it is on its line, "... > " the same way as above; "f (again through g)" on a way: f called itself through g, and the rest of the way may be from in there.
 The budget is filled breadth first. "[clipped: 12 nodes, ask call_tree focus=#71]" marks where more is.`},
 		s.callTree)
 }
@@ -60,12 +60,13 @@ func (s *server) treeText(r *session.Run, focus string, depth, limit int) (strin
 			b.WriteString("the tree is empty: nothing was called that the baseline did not call, too, or nothing but package initialisation\n")
 		}
 	} else {
-		found, err := find(r, focus)
-		if err != nil {
+		if _, err := find(r, focus); err != nil {
 			return "", err
 		}
-		tree = forest(r.Tree, found)
-		writeWays(&b, tree.Roots)
+		var err error
+		if tree, err = r.Tree.Focus(focus); err != nil {
+			return "", err
+		}
 	}
 	head := s.clip(limit/2, b.String())
 	return head + s.tree(r, tree, depth, limit-s.count.Count(head)), nil
@@ -75,7 +76,7 @@ func (s *server) treeText(r *session.Run, focus string, depth, limit int) (strin
 func (s *server) tree(r *session.Run, tree *calltree.Tree, depth, limit int) string {
 	return s.fit(limit, tree.Size, func(n int) string {
 		var b strings.Builder
-		v := calltree.View{Depth: depth, MaxNodes: n, Counts: true, Positions: true, IDs: true, File: r.File, Cut: func(nodes int, focus string) string {
+		v := calltree.View{Depth: depth, MaxNodes: n, Counts: true, Positions: true, IDs: true, Compact: true, File: r.File, Dependency: r.Dependency, Cut: func(nodes int, focus string) string {
 			return clipped(nodes, "node", "call_tree focus="+focus)
 		}}
 		_ = tree.WriteText(&b, v) // a Builder does not fail
@@ -99,63 +100,6 @@ func find(r *session.Run, pattern string) ([]*calltree.Node, error) {
 		return nil, fmt.Errorf("%w\nthe baseline's calls are left out: call_tree and source show them with whole=true", err)
 	}
 	return found, err
-}
-
-// forest is the part of a tree below some nodes, with no way to them.
-func forest(t *calltree.Tree, nodes []*calltree.Node) *calltree.Tree {
-	in := make(map[*calltree.Node]bool, len(nodes))
-	for _, n := range nodes {
-		in[n] = true
-	}
-	out := &calltree.Tree{Sampled: t.Sampled}
-	for _, n := range nodes {
-		inner := false
-		for up := n.Parent; up != nil && !inner; up = up.Parent {
-			inner = in[up]
-		}
-		if !inner {
-			out.Roots = append(out.Roots, n)
-		}
-	}
-	out.Walk(func(*calltree.Node, int) bool { out.Size++; return true })
-	return out
-}
-
-// waysShown is to how many nodes an answer shows the way.
-const waysShown = 4
-
-// writeWays writes how the program came to some nodes.
-func writeWays(b *strings.Builder, nodes []*calltree.Node) {
-	for i, n := range nodes {
-		if i == waysShown {
-			fmt.Fprintf(b, "%d more places; the way to one: call_tree focus=#%d depth=1\n", len(nodes)-i, n.ID)
-			return
-		}
-		if n.Parent != nil {
-			fmt.Fprintf(b, "way to #%d: %s\n", n.ID, way(n.Parent))
-		}
-	}
-}
-
-// way is the path to a node. A long one keeps its ends: the start says which part of
-// the program it is, the end what led there.
-func way(n *calltree.Node) string {
-	var up []*calltree.Node
-	for at := range n.Up() {
-		up = append(up, at)
-	}
-	const first, last = 3, 8
-	var out []string
-	for i := len(up) - 1; i >= 0; i-- {
-		if i >= last && len(up)-1-i >= first {
-			if i == last {
-				out = append(out, fmt.Sprintf("[%d more]", len(up)-first-last))
-			}
-			continue
-		}
-		out = append(out, label(up[i]))
-	}
-	return strings.Join(out, " > ")
 }
 
 // label names a node in running text.

@@ -32,7 +32,7 @@ func newModules(texts []source.Text) modules {
 		if _, ok := m.short[mod]; ok || mod == "" {
 			continue
 		}
-		for _, name := range shortNames(mod) {
+		for _, name := range ShortNames(mod) {
 			if !taken[name] {
 				taken[name] = true
 				m.short[mod] = name
@@ -83,9 +83,9 @@ func moduleOf(display string) string {
 	return display[:at+slash]
 }
 
-// shortNames are what a module may be called, the best first: its last
+// ShortNames are what a module may be called, the best first: its last
 // element, but for a major version's, then more of it.
-func shortNames(mod string) []string {
+func ShortNames(mod string) []string {
 	path, _, _ := strings.Cut(mod, "@")
 	elems := strings.Split(path, "/")
 	if n := len(elems); n > 1 && versionPattern.MatchString(elems[n-1]) {

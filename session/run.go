@@ -20,6 +20,8 @@ type Run struct {
 	Source func(trace.Function) source.Text
 	// File returns the name of a function's file, as trees have it.
 	File func(*trace.Function) string
+	// Dependency reports whether a function is of another module than the program.
+	Dependency func(*trace.Function) bool
 }
 
 // Run returns a view as a face shows it.
@@ -29,5 +31,5 @@ func (s *Session) Run(v *View) *Run {
 		t.Doc, t.Signature, t.Body, t.Warning = s.Mask.Text(t.Doc), s.Mask.Text(t.Signature), s.Mask.Text(t.Body), s.Mask.Text(t.Warning)
 		return t
 	}
-	return &Run{ID: v.Entry.ID, Title: v.Title(), Trace: v.Trace, Tree: v.Tree, Pruned: v.Pruned, Base: v.Base, Notes: v.Notes(), Source: source, File: v.File}
+	return &Run{ID: v.Entry.ID, Title: v.Title(), Trace: v.Trace, Tree: v.Tree, Pruned: v.Pruned, Base: v.Base, Notes: v.Notes(), Source: source, File: v.File, Dependency: v.Dependency}
 }

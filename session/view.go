@@ -2,10 +2,8 @@ package session
 
 import (
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"tracerag/calltree"
 	"tracerag/phrase"
@@ -26,6 +24,8 @@ type View struct {
 	Base    string         // command line of the run that was pruned by; "": none
 	Bases   []*trace.Trace // the runs that were pruned by
 	Sources *source.Resolver
+
+	modules modules // once a file was named
 }
 
 // look builds the tree, prunes and focuses it.
@@ -57,6 +57,12 @@ func (v *View) look(baselines []*trace.Trace, o TreeOptions) (err error) {
 	return err
 }
 
+// Dependency reports whether a function is of another module than the program.
+func (v *View) Dependency(f *trace.Function) bool {
+	_, own := within(f.Package, v.Trace.Program.Main.Path)
+	return !own && f.Package != "main"
+}
+
 // Title names the run by its command line.
 func (v *View) Title() string { return Title(v.Trace) }
 
@@ -75,15 +81,21 @@ func (v *View) Notes() []string { return LossNotes(v.Trace) }
 func (v *View) Text(f trace.Function) source.Text { return v.Sources.Find(sourceFunc(&f)) }
 
 // File returns the name under which a function's file is shown in a tree: in the
-// program's own module the path within it, elsewhere the base name, since the
-// function's name has its package.
+// program's own module the path within it, in a dependency the same behind the
+// module's short name, elsewhere the base name.
 func (v *View) File(f *trace.Function) string {
-	if main := v.Trace.Program.Main.Path; main != "" && (f.Package == main || strings.HasPrefix(f.Package, main+"/")) {
+	if _, ok := within(f.Package, v.Trace.Program.Main.Path); ok {
 		if t := v.Text(*f); t.Display != "" {
 			return t.Display
 		}
 	}
-	return path.Base(strings.ReplaceAll(f.File, "\\", "/"))
+	if v.modules == nil {
+		v.modules = newModules(v.Trace)
+	}
+	if file := v.modules.file(f); file != "" {
+		return file
+	}
+	return base(f.File)
 }
 
 // Title names a run by its command line. An imported profile has none: nobody

@@ -13,10 +13,19 @@ tree prints the call tree of a run: who called what, in the order of the first
 calls, repeats merged, recursion folded.
 
   x3         called three times (plain: once); x200+ at least; x~200 about
+  F:L        where the function is declared, at its first node; a file of another
+             module begins with the module's short name, and :L is in the file above
   go at F:L  a goroutine, and the go statement that started it
-  inlined    the compiler put the body into the caller
   recursive  a call of a function above: what it calls is shown there
   via        unrecorded functions lie between
+  36|        36 levels, in place of their indent
+
+With --focus, depth counts from the function, and the way to it is on its line:
+
+  main.main > ... 34 more ... > codeblock.Render > highlight.highlight hl.go:165
+  ... > highlight.options hl.go:90                    the same way as the line above
+  load (again through App.Provision)     load ran App.Provision, which called load:
+                                         what follows on the way may be from in there
 
 After a run with --values each line ends with arguments and results of its calls:
   (s string = "a", n int = 3) -> error = nil; ("b", 3) -> nil; ...`
@@ -58,7 +67,7 @@ func runTree(a *app, _ context.Context, c *command, args []string) int {
 	if *json {
 		format = "json"
 	}
-	view := calltree.View{Depth: *depth, MaxNodes: *nodes, Counts: true, Positions: !*plain, IDs: *ids, Values: !*bare, Color: a.colors(), File: v.File,
+	view := calltree.View{Depth: *depth, MaxNodes: *nodes, Counts: true, Positions: !*plain, IDs: *ids, Values: !*bare, Compact: true, Dependency: v.Dependency, Color: a.colors(), File: v.File,
 		Command: a.treeCommand(v, &t)}
 	switch format {
 	case "json":
