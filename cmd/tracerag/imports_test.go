@@ -99,6 +99,7 @@ var only = map[string][]string{
 	"go.yaml.in/yaml":                   {"eval"},
 	"github.com/modelcontextprotocol":   {"mcp"},
 	"github.com/kballard/go-shellquote": {"phrase"},
+	"gonum.org/v1/gonum":                {"eval/report"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
 	"os/exec":                           {"terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
