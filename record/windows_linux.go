@@ -19,14 +19,14 @@ import (
 	"tracerag/trace/target"
 )
 
-// windows are the stretches of a live recording that become traces. What ran before
-// the first one is their baseline.
+// windows are the stretches of a live recording that become traces. Their baseline is
+// start-up: see [startUp].
 type windows struct {
 	*Runner
 	live *probe.Live
 
 	mu       sync.Mutex
-	baseline string          // id of its trace, "" as long as there was no window
+	before   *trace.Trace    // what had run when the first one was started
 	from     *probe.Snapshot // when the window was started; nil: none is being recorded
 	name     string
 	saved    int
@@ -62,12 +62,8 @@ func (w *windows) start(name string) (Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.baseline == "" {
-		e, err := w.Store.Baselines().Save(w.live.Window(nil, now))
-		if err != nil {
-			return nil, fmt.Errorf("saving what ran before: %w", err)
-		}
-		w.baseline = e.ID
+	if w.before == nil {
+		w.before = w.live.Window(nil, now)
 	}
 	w.from, w.name = now, name
 	return WindowStarted{Name: name}, nil
@@ -97,7 +93,13 @@ func (w *windows) snapshot(name string) (Event, error) {
 		tr.Name = w.name
 	}
 	if w.from != nil {
-		tr.Baseline = w.baseline
+		if base := startUp(w.before, tr); base != nil {
+			e, err := w.Store.Baselines().Save(base)
+			if err != nil {
+				return nil, fmt.Errorf("saving what ran before: %w", err)
+			}
+			tr.Baseline = e.ID
+		}
 	}
 	e, err := w.save(tr)
 	if err != nil {

@@ -49,6 +49,9 @@ func (v *View) look(baselines []*trace.Trace, o TreeOptions) (err error) {
 			trees = append(trees, tree)
 		}
 		v.Base = Title(baselines[0])
+		if baselines[0].Name == trace.StartUp {
+			v.Base = "the start-up of " + v.Base
+		}
 		v.Pruned = v.Tree.Prune(calltree.Merge(trees...))
 	}
 	if len(o.Focus) > 0 {
@@ -63,8 +66,14 @@ func (v *View) Dependency(f *trace.Function) bool {
 	return !own && f.Package != "main"
 }
 
-// Title names the run by its command line.
-func (v *View) Title() string { return Title(v.Trace) }
+// Title names the run by its command line, and a window by its name, too: windows of one
+// program have nothing else to be told apart by.
+func (v *View) Title() string {
+	if tr := v.Trace; tr.Name != "" && tr.Test == (trace.Test{}) {
+		return Title(tr) + ", window " + visible.Line(tr.Name)
+	}
+	return Title(v.Trace)
+}
 
 // PrunedNote says what a baseline has left out of the tree; "" if nothing.
 func (v *View) PrunedNote() string {

@@ -64,6 +64,9 @@ type Trace struct {
 	Lines map[FuncID]Lines
 }
 
+// StartUp is the name of the baseline of a window: what its program did to start.
+const StartUp = "start-up"
+
 // Test names a test, an example, a fuzz target with its seeds or a benchmark.
 type Test struct {
 	Package string `json:"package"` // import path of the package that is tested

@@ -110,6 +110,11 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	}); err != nil {
 		return failed(err)
 	}
+	for i, v := range views {
+		if err := v.Empty(); err != nil {
+			a.note("%c: %s", 'a'+i, withWayOut(err))
+		}
+	}
 	if views[0].Trace.Program.BuildID != views[1].Trace.Program.BuildID {
 		a.note("the runs are of different builds")
 	}

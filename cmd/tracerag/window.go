@@ -11,7 +11,7 @@ import (
 
 const windowHelp = `
 window controls a recording that runs in another terminal. What runs between start
-and stop is saved as a trace of its own; its tree leaves out what ran before the first
+and stop is saved as a trace of its own; its tree leaves out what the program did to
 start. The program does not notice.
 
   tracerag run --window -- ./server        in one terminal; or tracerag attach PID
