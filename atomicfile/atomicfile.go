@@ -91,8 +91,7 @@ func destination(path string) (to string, direct bool, err error) {
 // beside makes a file in the directory of another one, with its mode if that is there.
 func beside(path string) (*os.File, error) {
 	f, err := os.OpenFile(fmt.Sprintf("%s.%08x.new", path, rand.Uint32()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, &fs.PathError{Op: "write", Path: path, Err: at.Err} // a name that the user knows
 	}
 	if err != nil {

@@ -88,8 +88,7 @@ func recorders(t *target.Target, dir string) (can bool, out []Finding) {
 	fast := Finding{"probe", "ok", "every call at nearly full speed; tried with " + name, ""}
 	if err := probe.Suits(&silent, probe.Options{CacheDir: record.PlanCache()}); err != nil {
 		why, remedy, _ := strings.Cut(err.Error(), "\n")
-		var unsuitable *probe.Unsuitable
-		if !errors.As(err, &unsuitable) {
+		if _, ok := errors.AsType[*probe.Unsuitable](err); !ok {
 			return false, []Finding{{"recorder", "missing", "none can handle " + name + ": " + why, remedy}}
 		}
 		fast = Finding{"probe", "note", "it can't handle " + name + ": " + why, remedy}

@@ -278,10 +278,8 @@ func (c *Criterion) check() error {
 	for _, names := range [][]string{c.Functions, c.Files, c.Terms} {
 		kinds += min(len(names), 1)
 		for _, n := range names {
-			for _, one := range Alternatives(n) {
-				if one == "" {
-					return fmt.Errorf("%q: empty alternative beside |", n)
-				}
+			if slices.Contains(Alternatives(n), "") {
+				return fmt.Errorf("%q: empty alternative beside |", n)
 			}
 		}
 	}

@@ -163,7 +163,7 @@ type judged struct {
 // lastMarks finds the last object with marks. Models think aloud, and drafts come
 // first.
 func lastMarks(text string) (marks []judged, ok bool) {
-	for tried := 0; tried < maxObjects; tried++ {
+	for range maxObjects {
 		i := strings.IndexByte(text, '{')
 		if i < 0 {
 			break

@@ -50,8 +50,7 @@ func parse(data []byte, variants []string) (*Experiment, error) {
 		if errors.Is(err, io.EOF) {
 			return nil, errors.New("the file is empty")
 		}
-		var wrong *yaml.TypeError
-		if errors.As(err, &wrong) {
+		if wrong, ok := errors.AsType[*yaml.TypeError](err); ok {
 			return nil, errors.New(strings.Join(wrong.Errors, "; "))
 		}
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))

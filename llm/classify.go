@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -99,7 +100,7 @@ func (x *exchange) serverSays(s said, status int) *Error {
 		}
 	case status == 402 || quotaCode.MatchString(s.code) || quotaCode.MatchString(s.kind):
 		e.Kind, e.what = KindQuota, "the account has no credit left"
-	case modelCode.MatchString(s.code) || in(status, 400, 403, 404, 422) && modelWords.MatchString(s.message) && !blamesParameter(s):
+	case modelCode.MatchString(s.code) || slices.Contains([]int{400, 403, 404, 422}, status) && modelWords.MatchString(s.message) && !blamesParameter(s):
 		e.Kind, e.what = KindModel, fmt.Sprintf("the server does not know the model %q, or does not give it to this key", c.cfg.Model)
 		e.hint = c.modelHint(s.message)
 	case status == 401 || status == 403 || keyWords.MatchString(s.message):
@@ -152,12 +153,8 @@ func blamesParameter(s said) bool {
 	if s.param != "" && s.param != "model" {
 		return true
 	}
-	for _, a := range adaptations {
-		if a.words.MatchString(s.message) {
-			return true
-		}
-	}
-	return strings.Contains(strings.ToLower(s.message), "parameter")
+	return slices.ContainsFunc(adaptations, func(a adaptation) bool { return a.words.MatchString(s.message) }) ||
+		strings.Contains(strings.ToLower(s.message), "parameter")
 }
 
 func sizes(prompt, limit int) string {
@@ -170,15 +167,6 @@ func sizes(prompt, limit int) string {
 		return fmt.Sprintf(": it has %d tokens", prompt)
 	}
 	return ""
-}
-
-func in(n int, list ...int) bool {
-	for _, m := range list {
-		if n == m {
-			return true
-		}
-	}
-	return false
 }
 
 // redirected explains a redirect that newHTTPClient did not follow.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -246,12 +247,7 @@ func parseBaseURL(s string) (*url.URL, error) {
 // included.
 func isAzureHost(host string) bool {
 	host = strings.ToLower(host)
-	for _, suffix := range []string{".openai.azure.com", ".openai.azure.us", ".openai.azure.cn", ".cognitiveservices.azure.com"} {
-		if strings.HasSuffix(host, suffix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".openai.azure.com", ".openai.azure.us", ".openai.azure.cn", ".cognitiveservices.azure.com"}, func(suffix string) bool { return strings.HasSuffix(host, suffix) })
 }
 
 func isLoopback(host string) bool {
@@ -280,10 +276,5 @@ func isPrivate(host string) bool {
 	if !strings.Contains(host, ".") {
 		return true // a container's or a neighbour's name
 	}
-	for _, suffix := range []string{".local", ".lan", ".internal", ".home.arpa"} {
-		if strings.HasSuffix(host, suffix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".local", ".lan", ".internal", ".home.arpa"}, func(suffix string) bool { return strings.HasSuffix(host, suffix) })
 }

@@ -105,12 +105,11 @@ func Hint(err error) string {
 	if errors.Is(err, ErrNotConfigured) {
 		return notConfiguredHint
 	}
-	var c *configError
-	if errors.As(err, &c) {
+	if c, ok := errors.AsType[*configError](err); ok {
 		return c.hint
 	}
-	var e *Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
 		return ""
 	}
 	if e.hint != "" {

@@ -42,8 +42,7 @@ func (s *server) prompt(_ context.Context, in promptArgs) (answer[none], error) 
 		}
 	}
 	p, err := v.Prompt(in.Question, limit)
-	var over *prompt.OverBudgetError
-	if errors.As(err, &over) {
+	if over, ok := errors.AsType[*prompt.OverBudgetError](err); ok {
 		return answer[none]{}, fmt.Errorf("the least prompt of this run takes %d tokens, more than %d: give max_tokens, or use rank and source", over.Least, limit)
 	}
 	if err != nil {

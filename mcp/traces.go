@@ -113,8 +113,7 @@ func (b *traces) Open(whole bool, names ...string) (*View, error) {
 // any file.
 func (b *traces) find(name string) (store.Entry, error) {
 	e, err := b.look.Store.Find(name)
-	var missing *store.NotFoundError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*store.NotFoundError](err); ok {
 		return e, notFoundForAgent(missing)
 	}
 	if err != nil || filepath.IsAbs(name) {

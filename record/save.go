@@ -19,8 +19,8 @@ import (
 // save saves the trace of a run that is over: if not in the store, then somewhere else.
 func (r *Runner) save(tr *trace.Trace) (store.Entry, error) {
 	e, err := r.Store.Save(tr)
-	var no *store.UnwritableError
-	if !errors.As(err, &no) {
+	no, ok := errors.AsType[*store.UnwritableError](err)
+	if !ok {
 		return e, err
 	}
 	e, elsewhere := r.rescue(tr)

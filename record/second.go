@@ -97,8 +97,8 @@ func hasFunction(tgt *target.Target, pattern string) error {
 		}
 	}
 	_, err := calltree.Match(pattern, own)
-	var missing *calltree.NotFoundError
-	if !errors.As(err, &missing) {
+	missing, ok := errors.AsType[*calltree.NotFoundError](err)
+	if !ok {
 		return err
 	}
 	// The tables of inlined calls take their time, and few names need them.

@@ -60,12 +60,8 @@ func (r *Redactor) Clone() *Redactor {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := &Redactor{rules: r.rules, ids: map[string]int{}, counts: map[string]int{}, forms: r.forms.clone(), found: slices.Clone(r.found)}
-	for k, v := range r.ids {
-		out.ids[k] = v
-	}
-	for k, v := range r.counts {
-		out.counts[k] = v
-	}
+	maps.Copy(out.ids, r.ids)
+	maps.Copy(out.counts, r.counts)
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -77,12 +78,7 @@ type comment struct {
 func (d *decl) name() string { return strings.Join(d.names, ", ") }
 
 func (d *decl) has(name string) bool {
-	for _, n := range d.names {
-		if n == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(d.names, name)
 }
 
 // part is something inside a declaration that the compiler may turn into a

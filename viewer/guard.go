@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -49,12 +50,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 }
 
 func (g *guard) knows(host string) bool {
-	for _, h := range g.hosts {
-		if host == h {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(g.hosts, host)
 }
 
 // sameOrigin reports whether the page that makes a request, if it is one, is ours.

@@ -91,8 +91,7 @@ func (a *app) valueFunctions(s *store.Store, tr *trace.Trace, patterns []string,
 
 // warnOfValues says also with --quiet which names have no values.
 func (a *app) warnOfValues(err error) {
-	var missing *session.NotCalledError
-	if errors.As(err, &missing) {
+	if _, ok := errors.AsType[*session.NotCalledError](err); ok {
 		a.complain("%s", withWayOut(err))
 	} else {
 		a.note("%s", withWayOut(err))

@@ -91,8 +91,7 @@ func runAttach(a *app, ctx context.Context, c *command, args []string) int {
 	if err == nil {
 		err = r.Attach(ctx, pid)
 	}
-	var letGo *record.LetGoError
-	if errors.As(err, &letGo) {
+	if _, ok := errors.AsType[*record.LetGoError](err); ok {
 		a.fail(err)
 		return exitInterrupted
 	}

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"golang.org/x/time/rate"
@@ -274,8 +275,7 @@ func (r *run) end(i int, j Job, cost float64, err error, tell func(Job, error)) 
 		r.failed++
 		r.errs[i] = fmt.Errorf("%s: %w", j.Name, err)
 		var final *FinalError
-		var own *QuestionError
-		if !errors.As(err, &own) {
+		if _, own := errors.AsType[*QuestionError](err); !own {
 			r.failures[j.Model]++
 		}
 		var all *StopError
@@ -295,10 +295,6 @@ func (r *run) end(i int, j Job, cost float64, err error, tell func(Job, error)) 
 
 func (r *run) outcome(jobs int) Outcome {
 	o := Outcome{Answered: r.answered, Failed: r.failed, Left: jobs - r.answered - r.failed, Spent: r.spent, Stopped: r.reasons}
-	for _, err := range r.errs {
-		if err != nil {
-			o.Errs = append(o.Errs, err)
-		}
-	}
+	o.Errs = slices.DeleteFunc(slices.Clone(r.errs), func(err error) bool { return err == nil })
 	return o
 }

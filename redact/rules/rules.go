@@ -135,8 +135,7 @@ func decode(text string) (f file, err error) {
 		}
 	}()
 	err = toml.NewDecoder(strings.NewReader(text)).DisallowUnknownFields().Decode(&f)
-	var unknown *toml.StrictMissingError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok {
 		err = fmt.Errorf("what %s means is not known", strings.Join(unknown.Errors[0].Key(), "."))
 	}
 	return f, err
