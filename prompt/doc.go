@@ -41,6 +41,11 @@
 // Whatever is left out has a mark in its place, in square brackets on a line of its
 // own, which no Go parser would take, and is in [Prompt.Shown].
 //
+// # Rounds
+//
+// [Rounds] asks without all sources: the first prompt has an index of the functions that
+// ran, the model says what it wants to read, and later prompts have that ([Reader]).
+//
 // # Accounting
 //
 // A [Prompt] always knows its tokens: in all, by section and by function, and

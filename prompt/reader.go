@@ -1,19 +1,31 @@
 package prompt
 
 import (
+	"fmt"
+
 	"tracerag/trace"
 )
 
-// Reader writes single functions as the sources of a prompt have them, for whoever asks
-// for one after the other: masked, with line numbers, under the same headings, so that
-// [CheckCitations] knows what was shown.
+// Reader shows recorded runs in pieces, to a model or to an agent that chooses what it
+// reads: an index of the functions that ran ([Reader.Index]), then what is asked for of it
+// ([Reader.Read]), or single functions. Sources are as a prompt has them, masked and with
+// line numbers, under the same headings, so that [CheckCitations] knows what was shown.
+//
+// Words choose badly where a question and the code share none. Who sees the names of all
+// functions that ran can choose well, and reads a tenth of them.
 type Reader struct {
-	m *material
-	o Options
+	m        *material
+	o        Options
+	all      []*entry   // in the order of first calls; made when they are first needed
+	packages []*entries // likewise
+	score    func(trace.Function) (float64, string)
+	shown    map[*entry]bool // sources that were read
+	declared map[*item]bool  // types that were read
 }
 
 // Reading is what a [Reader] writes.
 type Reading struct {
+	Name   string // "csvview.(*Table).Render"
 	Text   string // heading and source
 	Tokens int
 	Tier   Tier // how much of the function it is
@@ -27,16 +39,19 @@ type Reading struct {
 // NewReader returns one for the runs of an input. Of the options it takes the model, the
 // counter of tokens and the format.
 func NewReader(in Input, o Options) (*Reader, error) {
-	o = Options{Model: o.Model, Counter: o.Counter, Format: o.Format}
+	o = Options{Model: o.Model, Counter: o.Counter, Window: o.Window, Format: o.Format}
 	if err := o.complete(); err != nil {
 		return nil, err
+	}
+	if len(in.Runs) < 1 || len(in.Runs) > 2 {
+		return nil, fmt.Errorf("one run or two can be read, not %d", len(in.Runs))
 	}
 	m, err := collect(in)
 	if err != nil {
 		return nil, err
 	}
 	m.number()
-	return &Reader{m, o}, nil
+	return &Reader{m: m, o: o, score: in.Score, shown: map[*entry]bool{}, declared: map[*item]bool{}}, nil
 }
 
 // Source returns the source of a function without the statements that did not run, if
@@ -53,7 +68,7 @@ func (r *Reader) Source(fn trace.Function, most int) (Reading, bool) {
 
 func (r *Reader) reading(it *item) Reading {
 	text := r.o.item(it)
-	return Reading{Text: text, Tokens: r.o.Counter.Count(text), Tier: it.tier, Elided: it.elided, Holds: it.holds}
+	return Reading{Name: it.name, Text: text, Tokens: r.o.Counter.Count(text), Tier: it.tier, Elided: it.elided, Holds: it.holds}
 }
 
 // atMost is what fits of an item into so many tokens, its signature whatever it takes.
@@ -92,15 +107,19 @@ func (r *Reader) Types(most int, fns ...trace.Function) []Reading {
 	}
 	var out []Reading
 	for _, d := range r.m.declared(functions, func(it *item) *item { return forms[it] }) {
-		form := d
-		if r.o.Counter.Count(d.text) > largeDeclaration {
-			if cut := r.m.used(d, shown); cut != nil {
-				form = cut
-			} else if cut := r.m.at(d, TierWindow); cut != nil && len(d.text) > windowBytes {
-				form = cut
-			}
-		}
-		out = append(out, r.reading(form))
+		out = append(out, r.reading(r.declaration(d, shown)))
 	}
 	return out
+}
+
+// declaration is a declaration as it is shown: a large one is cut to what the sources use.
+func (r *Reader) declaration(d *item, sources []*item) *item {
+	if r.o.Counter.Count(d.text) > largeDeclaration {
+		if cut := r.m.used(d, sources); cut != nil {
+			return cut
+		} else if cut := r.m.at(d, TierWindow); cut != nil && len(d.text) > windowBytes {
+			return cut
+		}
+	}
+	return d
 }

@@ -1,0 +1,207 @@
+package prompt
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// IndexTokens is the most that the index of a run takes: names of some 1,500 functions.
+const IndexTokens = 8_000
+
+// plumbing are modules that parse flags, log, and paint terminals: nearly every program
+// runs them, and few questions are about them. Their functions are in an index only
+// where words of the question match them.
+var plumbing = []string{
+	"github.com/spf13/pflag", "github.com/spf13/cobra", "github.com/spf13/viper", "github.com/spf13/afero", "github.com/spf13/cast",
+	"github.com/urfave/cli", "github.com/alecthomas/kong", "github.com/alecthomas/kingpin", "gopkg.in/alecthomas/kingpin", "github.com/jessevdk/go-flags",
+	"github.com/peterbourgon/ff", "github.com/integrii/flaggy", "github.com/alexflint/go-arg", "github.com/akamensky/argparse", "github.com/mitchellh/cli",
+	"github.com/muesli/mango", "github.com/muesli/mango-cobra", "github.com/muesli/mango-pflag", "github.com/muesli/roff", "github.com/charmbracelet/fang",
+	"go.uber.org/zap", "github.com/sirupsen/logrus", "github.com/rs/zerolog", "github.com/go-logr/logr", "k8s.io/klog", "github.com/golang/glog",
+	"github.com/fatih/color", "github.com/mattn/go-isatty", "github.com/mattn/go-colorable", "github.com/muesli/termenv", "github.com/lucasb-eyer/go-colorful",
+	"github.com/muesli/cancelreader", "github.com/charmbracelet/colorprofile", "golang.org/x/term", "golang.org/x/sys", "github.com/xo/terminfo",
+}
+
+// plumbingScore is the relevance from which a function is listed wherever it is.
+const plumbingScore = .5
+
+// plumbing reports whether a package is plumbing.
+func (p *entries) plumbing() bool {
+	return p.module != "" && slices.ContainsFunc(plumbing, func(m string) bool {
+		rest, ok := strings.CutPrefix(p.path, m)
+		return ok && (rest == "" || rest[0] == '/' || rest[0] == '.')
+	})
+}
+
+// Index names the functions that ran, by package, in the order of first calls, within so
+// many tokens. What does not fit is folded, the least relevant first, with a handle to
+// ask for it. Short docs follow names that say less, while there is room.
+func (r *Reader) Index(limit int) string {
+	r.enter()
+	ordered := byScore(r.all)
+	slices.SortStableFunc(ordered, func(a, b *entry) int { return cmp.Compare(b.rank(), a.rank()) })
+	shown := map[*entry]bool{}
+	n := len(ordered)
+	for n > 0 && ordered[n-1].rank() < 0 {
+		n--
+	}
+	fits := func(n int) bool {
+		clear(shown)
+		for _, e := range ordered[:n] {
+			shown[e] = true
+		}
+		return r.count(r.index(shown, nil)) <= limit
+	}
+	if !fits(n) {
+		low, high := 0, n // low fits, or nothing does
+		for low+1 < high {
+			if mid := (low + high) / 2; fits(mid) {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+		fits(low)
+		n = low
+	}
+	names := r.count(r.index(shown, nil))
+	return r.index(shown, r.docs(ordered[:n], min(limit-names, names*docShare/100)))
+}
+
+// rank is what decides which functions are folded: relevance, and before that what was
+// read and what it calls, behind it plumbing.
+func (e *entry) rank() float64 {
+	switch {
+	case e.near:
+		return 2 + e.score
+	case e.of.plumbing() && e.score < plumbingScore:
+		return -1
+	case e.of.module == "":
+		return e.score + foreign
+	}
+	return e.score
+}
+
+// index writes the functions that are shown, with docs, and how many others there are.
+func (r *Reader) index(shown map[*entry]bool, docs map[*entry]string) string {
+	var b strings.Builder
+	var folded []string
+	for _, p := range r.packages {
+		left := 0
+		names := ""
+		receiver := ""
+		for _, e := range p.list {
+			if !shown[e] {
+				left++
+				continue
+			}
+			if names != "" {
+				names += ", "
+			}
+			name := e.name
+			if i := strings.LastIndexByte(name, '.'); i > 0 && !strings.Contains(name, ".func") {
+				// The methods of a type often follow one another.
+				if name[:i] == receiver {
+					name = name[i:]
+				} else {
+					receiver = name[:i]
+				}
+			} else {
+				receiver = ""
+			}
+			names += name + e.times()
+			if r.shown[e] {
+				names += " (read)"
+			}
+			names += docs[e]
+		}
+		switch {
+		case names == "":
+			folded = append(folded, fmt.Sprintf("%s %s (%d)", p.handle, p.title(), left))
+			continue
+		case left > 0:
+			names += fmt.Sprintf(", [%d more: %s]", left, p.handle)
+		}
+		fmt.Fprintf(&b, "%s: %s\n", p.title(), names)
+	}
+	if len(folded) > 0 {
+		fmt.Fprintf(&b, "[folded, with the number of their functions: %s]\n", strings.Join(folded, ", "))
+	}
+	return b.String()
+}
+
+// title is a package as the index names it: by its name, and where it is if that says
+// more.
+func (p *entries) title() string {
+	if p.module != "" && p.module != p.name {
+		return p.module + "/" + p.name
+	}
+	return p.name
+}
+
+// docShare is the part of an index, in per cent, that docs may have.
+const docShare = 20
+
+// docs are the first words of doc comments, of functions whose names say less, the most
+// relevant first, in so many tokens.
+func (r *Reader) docs(of []*entry, room int) map[*entry]string {
+	docs := map[*entry]string{}
+	for _, e := range of {
+		doc := e.shortDoc()
+		if doc == "" {
+			continue
+		}
+		doc = " " + doc
+		if room -= r.count(doc); room < 0 {
+			break
+		}
+		docs[e] = doc
+	}
+	return docs
+}
+
+// docWords is how many words of a doc comment an index has.
+const docWords = 12
+
+// shortDoc is the beginning of a doc comment, in parentheses, if it has at least three
+// words that the name has not.
+func (e *entry) shortDoc() string {
+	var text []string
+	for line := range strings.Lines(e.it.source.Doc) {
+		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "/*"))
+		if line == "" && len(text) > 0 {
+			break
+		}
+		text = append(text, strings.Fields(line)...)
+	}
+	if len(text) == 0 {
+		return ""
+	}
+	last := e.name[strings.LastIndexByte(e.name, '.')+1:]
+	if strings.EqualFold(text[0], last) {
+		text = text[1:]
+	}
+	if len(text) > docWords {
+		text = text[:docWords]
+	}
+	for i, w := range text {
+		if strings.HasSuffix(w, ".") {
+			text = text[:i+1]
+			break
+		}
+	}
+	known := wordsIn(e.fullName())
+	fresh := 0
+	for w := range wordsIn(strings.Join(text, " ")) {
+		if !known[w] && !stopWords[w] {
+			fresh++
+		}
+	}
+	if fresh < 3 {
+		return ""
+	}
+	doc := strings.TrimRightFunc(strings.Join(text, " "), func(c rune) bool { return unicode.IsPunct(c) && c != ')' })
+	return "(" + oneLine(doc) + ")"
+}

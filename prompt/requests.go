@@ -1,0 +1,244 @@
+package prompt
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tracerag/phrase"
+)
+
+// RequestKind says what a reader wants to see.
+type RequestKind string
+
+// The kinds of request.
+const (
+	WantSource  RequestKind = ""        // of a function, or the declaration of a type
+	WantCallers RequestKind = "callers" // who called a function, and who those
+	WantCallees RequestKind = "callees" // whom it called, and whom those
+)
+
+// Request is one thing that a reader wants to see.
+type Request struct {
+	Kind RequestKind
+	Name string // of a function, a type, or a handle of the index: "p3"
+	// Lines of the file, of a function that is too long to be shown whole; 0: all.
+	From, To int
+}
+
+func (q Request) String() string {
+	s := q.Name
+	if q.Kind != "" {
+		s = string(q.Kind) + " " + s
+	}
+	if q.From > 0 {
+		s += fmt.Sprintf(":%d-%d", q.From, q.To)
+	}
+	return s
+}
+
+// mostRequests bounds what one reply may ask for.
+const mostRequests = 40
+
+var (
+	requestLine = regexp.MustCompile(`^(?i:(source|callers|callees|types?|read)(?: of)?:? +)?(.+?)(?::(\d{1,7})(?:-(\d{1,7}))?)?$`)
+	bullet      = regexp.MustCompile(`^(?:[-*+] +|\d{1,3}[.)] +)`)
+	fenceLine   = regexp.MustCompile("^(?:```|~~~)")
+	nameLike    = regexp.MustCompile(`^[\pL_(*](?:[^\s,;"\[]|\[[^\s"]*\])*$`)
+)
+
+// ParseReply says what a model's reply to a round is: what it wants to read, or its
+// answer. Replies that are not quite in the form that was asked for are understood where
+// it is plain what they mean: a list in a code block, quoted, numbered or as JSON, words
+// before READ, names with arguments or a reason behind them. A reply that only says READ
+// wants to read, and says not what.
+func ParseReply(text string) (reads bool, requests []Request, answer string) {
+	text = strings.TrimSpace(text)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		word := strings.Trim(strings.TrimSpace(line), "*#`: .")
+		rest := ""
+		if w, r, ok := strings.Cut(strings.Trim(strings.TrimSpace(line), "*#` "), ":"); ok {
+			word, rest = strings.Trim(w, "* "), r
+		}
+		switch {
+		case word == "ANSWER":
+			return false, nil, strings.TrimSpace(strings.TrimSpace(rest) + "\n" + strings.Join(lines[i+1:], "\n"))
+		case word == "READ":
+			list := parseRequests(append([]string{rest}, lines[i+1:]...))
+			if len(list) > 0 || i == 0 {
+				return true, list, ""
+			}
+			return false, nil, text
+		}
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "READ "); ok {
+			list := parseRequests(append([]string{rest}, lines[i+1:]...))
+			if len(list) > 0 && (i == 0 || strings.Contains(list[0].Name, ".")) {
+				return true, list, ""
+			}
+		}
+	}
+	return false, nil, text
+}
+
+// parseRequests reads a list of requests, one a line or several behind commas. It ends
+// at the first line of prose.
+func parseRequests(lines []string) (out []Request) {
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		if line == "" || fenceLine.MatchString(line) || strings.Trim(line, "[]{},") == "" {
+			continue
+		}
+		if strings.Trim(line, "*#`: ") == "ANSWER" {
+			break // of a reply that does both, the requests count
+		}
+		prose := true
+		for _, part := range splitRequests(bullet.ReplaceAllString(line, "")) {
+			q, ok := parseRequest(part)
+			if !ok {
+				continue
+			}
+			prose = false
+			if !slices.Contains(out, q) && len(out) < mostRequests {
+				out = append(out, q)
+			}
+		}
+		if prose && len(out) > 0 {
+			break
+		}
+	}
+	return out
+}
+
+// splitRequests splits at commas that are in no brackets: "F, Map[K,V], callers G".
+func splitRequests(line string) (parts []string) {
+	depth, start := 0, 0
+	for i, c := range line {
+		switch c {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		case ',', ';':
+			if depth <= 0 {
+				parts = append(parts, line[start:i])
+				start = i + 1
+			}
+		}
+	}
+	return append(parts, line[start:])
+}
+
+func parseRequest(s string) (Request, bool) {
+	s = strings.TrimLeft(strings.TrimSpace(s), "[{ ")
+	s = strings.TrimRight(s, "} ")
+	for strings.HasSuffix(s, "]") && strings.Count(s, "]") > strings.Count(s, "[") { // of a list, not of type arguments
+		s = strings.TrimRight(strings.TrimSuffix(s, "]"), " ")
+	}
+	s = strings.Trim(s, "`\"' ")
+	for _, reason := range []string{" - ", " — ", " – ", " # ", " // ", " (", "  "} {
+		if i := strings.Index(s, reason); i > 0 {
+			s = s[:i]
+		}
+	}
+	s = strings.TrimSuffix(strings.Trim(s, "`\"'*., "), "()")
+	m := requestLine.FindStringSubmatch(s)
+	if m == nil {
+		return Request{}, false
+	}
+	q := Request{Name: strings.Trim(m[2], "`\"' ")}
+	switch strings.ToLower(m[1]) {
+	case "callers":
+		q.Kind = WantCallers
+	case "callees":
+		q.Kind = WantCallees
+	}
+	if m[3] != "" {
+		q.From, _ = strconv.Atoi(m[3])
+		q.To = q.From
+		if m[4] != "" {
+			q.To, _ = strconv.Atoi(m[4])
+		}
+		if q.To < q.From {
+			q.From, q.To = q.To, q.From
+		}
+		q.From, q.To = max(q.From, 1), max(q.To, 1)
+	}
+	return q, nameLike.MatchString(q.Name)
+}
+
+// find returns the functions that a name means: all that have it, since a name without
+// its package may be that of several.
+func (r *Reader) find(name string) (found []*entry) {
+	r.enter()
+	want := bareName(name)
+	if want == "" {
+		return nil
+	}
+	best := 0
+	of, method, _ := strings.Cut(want, ".")
+	for _, e := range r.all {
+		fit := 0
+		switch {
+		case e.bare == want, e.short == want:
+			fit = 3
+		case strings.HasSuffix(e.bare, "."+want), strings.HasSuffix(e.bare, "/"+want):
+			fit = 2
+		case of == e.of.name && method != "" && strings.HasSuffix(e.bare, "."+method):
+			fit = 1 // pkg.Method for pkg.(*T).Method
+		}
+		switch {
+		case fit == 0 || fit < best:
+		case fit > best:
+			best, found = fit, []*entry{e}
+		default:
+			found = append(found, e)
+		}
+	}
+	if len(found) == 0 {
+		// A closure, or an instance, is shown with the function that it is in.
+		if i := strings.LastIndex(name, ".func"); i > 0 {
+			return r.find(name[:i])
+		}
+		if i := strings.IndexByte(name, '['); i > 0 {
+			return r.find(name[:i])
+		}
+	}
+	return found
+}
+
+func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// bareName is a name without what people leave out: "(*T).M" and "T.M" are the same.
+func bareName(name string) string { return bare.Replace(strings.TrimSpace(name)) }
+
+var bare = strings.NewReplacer("(", "", ")", "", "*", "")
+
+// nearest are names that may have been meant by one that no function has: of the same
+// last element, or a few letters away.
+func (r *Reader) nearest(name string) (names []string) {
+	last := strings.ToLower(lastName(bareName(name)))
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var found []candidate
+	for _, e := range r.all {
+		have := strings.ToLower(lastName(e.name))
+		d := 0
+		if have != last {
+			if d = 1 + phrase.Distance(have, last); d > 1+len(last)/3 {
+				continue
+			}
+		}
+		found = append(found, candidate{e.fullName(), d})
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+	for _, c := range found[:min(len(found), 3)] {
+		names = append(names, c.name)
+	}
+	return names
+}
