@@ -24,6 +24,9 @@ type Asker struct {
 	Store  *store.Store
 	Mask   *session.Masker
 	Config llm.Config
+	// OnRound hears of each round of a question but the first: what the model wants to
+	// read, and the prompt that has it.
+	OnRound func(round int, requests []prompt.Request, p *prompt.Prompt)
 
 	client *llm.Client
 }
@@ -42,6 +45,8 @@ type Conversation struct {
 	// Prompt is that of the newest question, with the size of all that is sent.
 	Prompt *prompt.Prompt
 	About  store.Entry // the trace that it is saved beside
+
+	rounds *prompt.Rounds // of a question that is asked in rounds; else nil
 }
 
 // Outcome is what came of a question.
@@ -77,14 +82,10 @@ func (k *Asker) Begin(question string, p *prompt.Prompt, about ...store.Entry) *
 // GoOn returns the newest conversation about a trace, with one more question. All of it is
 // sent again.
 func (k *Asker) GoOn(question string, p *prompt.Prompt, about store.Entry) (*Conversation, error) {
-	old, err := k.Store.Answers(about)
+	last, err := k.last(about)
 	if err != nil {
 		return nil, err
 	}
-	if len(old) == 0 {
-		return nil, &NoConversationError{about.ID}
-	}
-	last := &old[len(old)-1]
 	question = k.Mask.Text(question)
 	c := &Conversation{About: about, Conversation: store.Conversation{Question: question, Traces: last.Traces, Messages: last.Next(question)}}
 	var all []string
@@ -95,6 +96,18 @@ func (k *Asker) GoOn(question string, p *prompt.Prompt, about store.Entry) (*Con
 	}
 	c.Prompt = recount(p, strings.Join(all, "\n\n"))
 	return c, nil
+}
+
+// last is the newest conversation about a trace.
+func (k *Asker) last(about store.Entry) (*store.Conversation, error) {
+	old, err := k.Store.Answers(about)
+	if err != nil {
+		return nil, err
+	}
+	if len(old) == 0 {
+		return nil, &NoConversationError{about.ID}
+	}
+	return &old[len(old)-1], nil
 }
 
 // recount is the account of a conversation that began with another prompt: all of it is
@@ -114,21 +127,30 @@ func (k *Asker) Ask(ctx context.Context, c *Conversation, stream io.Writer) (Out
 	if err := k.Check(); err != nil {
 		return Outcome{}, err
 	}
+	if c.rounds != nil {
+		return k.askRounds(ctx, c, stream)
+	}
 	var req llm.Request
 	for _, m := range c.Messages {
 		req.Messages = append(req.Messages, llm.Message{Role: m.Role, Content: m.Content})
 	}
 	start := time.Now()
 	answer, err := k.client.Ask(ctx, req, stream)
-	out := Outcome{Text: answer.Text, Notes: answer.Notes}
 	if answer.Text == "" {
-		return out, err
+		return Outcome{Notes: answer.Notes}, err
 	}
+	out, err := k.finish(c, answer, err)
+	out.Notes = append(out.Notes, account(answer, time.Since(start))...)
+	return out, err
+}
+
+// finish checks and saves an answer.
+func (k *Asker) finish(c *Conversation, answer llm.Answer, err error) (Outcome, error) {
+	out := Outcome{Text: answer.Text, Notes: answer.Notes}
 	if err == nil && answer.FinishReason == "length" {
 		answer.Incomplete = true
 		err = &CutError{}
 	}
-	out.Notes = append(out.Notes, account(answer, time.Since(start))...)
 	out.Citations = citations(c, answer)
 	var unsaved error
 	if out.File, unsaved = k.save(c, answer); unsaved != nil {
@@ -146,6 +168,9 @@ func citations(c *Conversation, answer llm.Answer) []string {
 		return []string{fmt.Sprintf("the answer's citations were not checked: it was cut after %s bytes", phrase.Number(len(answer.Text)))}
 	}
 	var sent []string
+	for _, r := range c.Rounds {
+		sent = append(sent, r.Prompt)
+	}
 	for _, m := range c.Messages {
 		sent = append(sent, m.Content)
 	}
@@ -181,8 +206,6 @@ func account(answer llm.Answer, took time.Duration) []string {
 func (k *Asker) save(c *Conversation, answer llm.Answer) (path string, err error) {
 	saved := c.Conversation
 	saved.Model, saved.Answer, saved.Incomplete = k.Config.Model, k.Mask.Clean(answer.Text), answer.Incomplete
-	if u := answer.Usage; u != nil {
-		saved.Usage = store.Usage(*u)
-	}
+	saved.Usage = storeUsage(answer.Usage)
 	return k.Store.SaveAnswer(c.About, saved)
 }

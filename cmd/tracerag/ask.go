@@ -12,6 +12,7 @@ import (
 
 	"tracerag/answer"
 	"tracerag/llm"
+	"tracerag/prompt"
 	"tracerag/terminal"
 	"tracerag/trace/store"
 )
@@ -20,6 +21,10 @@ const askHelp = `
 ask sends the question, the call tree and the source of the called functions to a
 language model and streams its answer. Citations absent from the prompt are flagged.
 The conversation is saved beside the trace.
+
+Instead of a prompt of more than 16,000 tokens, ask sends the names of the functions
+that ran. The model says which sources it wants to read, and answers within three
+rounds. --one-shot, --budget and prompt variants send one prompt.
 
 Any OpenAI-compatible endpoint works:
   export OPENAI_API_KEY=...                                       OpenAI
@@ -34,6 +39,7 @@ func runAsk(a *app, ctx context.Context, c *command, args []string) int {
 	var p promptFlags
 	var m modelFlags
 	more := f.Bool("continue", false, "go on with the newest conversation about the trace")
+	oneShot := f.Bool("one-shot", false, "send one prompt with all sources, however long")
 	dry := f.Bool("dry-run", false, "print what would be sent and its size, and send nothing")
 	compare := f.StringArray("compare", nil, "ask about two `TRACES`: --compare A B QUESTION")
 	toClipboard := f.Bool("copy", false, "without a model: copy the prompt to the clipboard instead of printing it")
@@ -57,7 +63,7 @@ func runAsk(a *app, ctx context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.usage(c, err.Error())
 	}
-	q := &inquiry{names: names, question: question, dry: *dry, more: *more, copy: *toClipboard, tree: &t, prompt: &p, model: &m}
+	q := &inquiry{names: names, question: question, dry: *dry, more: *more, oneShot: *oneShot, copy: *toClipboard, tree: &t, prompt: &p, model: &m}
 	if err := a.ask(ctx, s, q); err != nil {
 		return a.fail(err)
 	}
@@ -66,12 +72,13 @@ func runAsk(a *app, ctx context.Context, c *command, args []string) int {
 
 // inquiry is one question about one trace or two.
 type inquiry struct {
-	names           []string
-	question        string
-	dry, more, copy bool
-	tree            *treeFlags
-	prompt          *promptFlags
-	model           *modelFlags
+	names    []string
+	question string
+	tree     *treeFlags
+	prompt   *promptFlags
+	model    *modelFlags
+
+	dry, more, copy, oneShot bool
 }
 
 func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
@@ -81,6 +88,10 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 	}
 	q.prompt.model = cfg.Model
 	asker := &answer.Asker{Store: s, Mask: a.masker(), Config: cfg}
+	asker.OnRound = func(round int, requests []prompt.Request, p *prompt.Prompt) {
+		a.note("round %d: the model reads %s; %s", round, answer.RequestsText(requests), p.Size())
+	}
+	q.oneShot = q.oneShot || cfgErr != nil // without a model the whole prompt is there to be pasted
 	conv, err := a.conversation(s, asker, q)
 	if err != nil {
 		return err
@@ -101,7 +112,11 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 	if err := cmp.Or(conv.Prompt.CheckWindow(), asker.Check()); err != nil {
 		return err
 	}
-	a.note("asking %s: %s", cfg.Model, conv.Prompt.Size())
+	how := ""
+	if conv.InRounds() {
+		how = " in rounds (--one-shot sends all at once)"
+	}
+	a.note("asking %s%s: %s", cfg.Model, how, conv.Prompt.Size())
 	// Ctrl-C ends the answer, and what came of it is kept.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
@@ -126,16 +141,19 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 
 // conversation returns what is to be sent, new or going on.
 func (a *app) conversation(s *store.Store, asker *answer.Asker, q *inquiry) (*answer.Conversation, error) {
-	p, views, err := a.build(s, q.names, q.question, q.tree, q.prompt)
+	in, o, views, err := a.input(s, q.names, q.question, q.tree, q.prompt, true)
 	if err != nil {
 		return nil, err
 	}
-	a.warnings(p)
-	a.noteMasked()
-	if q.more {
-		return asker.GoOn(q.question, p, views[0].Entry)
+	done := a.wait("making the prompt")
+	c, err := asker.Prepare(answer.Question{Text: q.question, Input: in, Options: o, About: entriesOf(views), OneShot: q.oneShot, Types: q.prompt.types, GoOn: q.more})
+	done()
+	if err != nil {
+		return nil, err
 	}
-	return asker.Begin(q.question, p, entriesOf(views)...), nil
+	a.warnings(c.Prompt)
+	a.noteMasked()
+	return c, nil
 }
 
 func (a *app) printDryRun(conv *answer.Conversation, cfg llm.Config, cfgErr error) error {
@@ -152,6 +170,9 @@ func (a *app) printDryRun(conv *answer.Conversation, cfg llm.Config, cfgErr erro
 		to = cfg.Model + " at " + server(cfg)
 	}
 	a.note("dry run, nothing was sent. It would go to %s", to)
+	if conv.InRounds() {
+		a.note("this is the first of at most %d rounds: the model chooses the sources that it reads", prompt.MaxRounds)
+	}
 	a.note("%s", conv.Prompt.Size())
 	if usd, ok := llm.EstimateCost(cfg.Model, llm.Usage{PromptTokens: conv.Prompt.Total}); ok {
 		a.note("the prompt would cost about $%.4f (list prices of %s)", usd, llm.PricesAsOf)

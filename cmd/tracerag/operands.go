@@ -52,18 +52,22 @@ func (a *app) operands(s *store.Store, compare, words []string, needQuestion boo
 	return names, question, nil
 }
 
-// build makes the prompt for one trace, or for two.
-func (a *app) build(s *store.Store, names []string, question string, t *treeFlags, p *promptFlags) (*prompt.Prompt, []*session.View, error) {
-	o, err := a.promptOptions(p)
-	if err != nil {
-		return nil, nil, err
+// input is what a prompt about one trace, or two, is made of.
+func (a *app) input(s *store.Store, names []string, question string, t *treeFlags, p *promptFlags, types bool) (in prompt.Input, o prompt.Options, views []*session.View, err error) {
+	if o, err = a.promptOptions(p); err != nil {
+		return in, o, nil, err
 	}
 	a.masker().LearnText(question)
-	views, err := a.open(s, names, t)
-	if err != nil {
-		return nil, nil, err
+	if views, err = a.open(s, names, t); err != nil {
+		return in, o, nil, err
 	}
-	in, err := a.session(s).PromptInput(question, p.types, views...)
+	in, err = a.session(s).PromptInput(question, types, views...)
+	return in, o, views, err
+}
+
+// build makes the prompt for one trace, or for two.
+func (a *app) build(s *store.Store, names []string, question string, t *treeFlags, p *promptFlags) (*prompt.Prompt, []*session.View, error) {
+	in, o, views, err := a.input(s, names, question, t, p, p.types)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -70,6 +70,9 @@ func wayOut(err error) string {
 	if isA[*answer.CutError](err) {
 		return "raise --max-tokens, or ask to go on with --continue"
 	}
+	if isA[*answer.ReadInsteadError](err) {
+		return "send it everything at once with --one-shot, or ask about less"
+	}
 	if isA[*answer.NoConversationError](err) {
 		return "ask without --continue first"
 	}

@@ -48,6 +48,7 @@ func TestWayOut(t *testing.T) {
 		{&prompt.OverWindowError{Window: 300, Total: 500}, []string{"--budget", "--focus", "--baseline", "--include", "--variant T"}},
 		{&export.SizeError{Most: 9}, []string{"--max-size", "--focus"}},
 		{&answer.CutError{}, []string{"--max-tokens", "--continue"}},
+		{&answer.ReadInsteadError{}, []string{"--one-shot"}},
 		{&answer.NoConversationError{Trace: "ab"}, []string{"--continue"}},
 		{&trial.SheetError{Path: "marks.csv", Err: errors.New("row 3")}, []string{"--sheet"}},
 		{&trial.NoModelError{Path: "x.yaml"}, []string{"--model NAME"}},

@@ -34,6 +34,13 @@ type Conversation struct {
 	Usage      Usage     `json:"usage"`
 	Created    time.Time `json:"created"`
 
+	// Of a question that was asked in rounds: the rounds before the last, whose prompt
+	// Messages has, the functions whose sources were shown in any of them, and the
+	// questions before this one.
+	Rounds  []Round    `json:"rounds,omitempty"`
+	Read    []string   `json:"read,omitempty"`
+	Earlier []Exchange `json:"earlier,omitempty"`
+
 	Path string `json:"-"` // of the file it was read from
 }
 
@@ -41,6 +48,19 @@ type Conversation struct {
 type Message struct {
 	Role    string `json:"role"` // "system", "user" or "assistant"
 	Content string `json:"content"`
+}
+
+// Round is a prompt that a model answered with a list of what it wants to read.
+type Round struct {
+	Prompt string `json:"prompt"`
+	Reply  string `json:"reply"`
+	Usage  Usage  `json:"usage"`
+}
+
+// Exchange is a question that was asked, and its answer.
+type Exchange struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
 }
 
 // Usage is what the endpoint said the last round took, in tokens; 0 is unknown.

@@ -1,0 +1,268 @@
+package answer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"tracerag/llm"
+	"tracerag/phrase"
+	"tracerag/prompt"
+	"tracerag/trace/store"
+)
+
+// RoundsFrom is the length in tokens from which a question is asked in rounds rather than
+// with one prompt. Measured on inquiries about programs of others: one prompt of the best
+// 16k tokens had the function that decides in half of those whose words are not those of
+// the code; an index of 2k to 8k tokens had it in all.
+const RoundsFrom = 16_000
+
+// ReadInsteadError says that the last reply still asks to read.
+type ReadInsteadError struct{}
+
+func (*ReadInsteadError) Error() string {
+	return "the model asked for more sources instead of answering the last round"
+}
+
+// Question is what is asked, and of what.
+type Question struct {
+	Text    string
+	Input   prompt.Input
+	Options prompt.Options
+	About   []store.Entry // the traces
+	OneShot bool          // one prompt, however long
+	Types   bool          // that prompt has declarations of types, as rounds always have
+	GoOn    bool          // one more question of the newest conversation about the trace
+}
+
+// Prepare returns the conversation with a question: in rounds if one prompt would be long,
+// and neither it nor a budget or a form of it was asked for.
+func (k *Asker) Prepare(q Question) (*Conversation, error) {
+	o := q.Options
+	plain := !q.OneShot && o.Budget == 0 && o.Template == "" && (o.Format == "" || o.Format == prompt.Markdown) && (o.Variant == "" || o.Variant == prompt.Ordered)
+	if plain && q.GoOn {
+		plain = k.inRounds(q.About[0])
+	}
+	var r *prompt.Rounds
+	if plain {
+		var err error
+		if r, err = prompt.NewRounds(q.Input, o); err != nil {
+			return nil, err
+		}
+		if q.GoOn {
+			return k.goOnRounds(q.Text, r, q.About[0])
+		}
+		if r.SourceTokens() > 2*RoundsFrom {
+			return k.beginRounds(q, r), nil
+		}
+	}
+	if !q.Types {
+		q.Input.Named = nil
+	}
+	p, err := prompt.Build(q.Input, o)
+	switch {
+	case err != nil:
+		return nil, err
+	case plain && p.Total > RoundsFrom:
+		return k.beginRounds(q, r), nil
+	case q.GoOn:
+		return k.GoOn(q.Text, k.clean(p), q.About[0])
+	}
+	return k.Begin(q.Text, k.clean(p), q.About...), nil
+}
+
+func (k *Asker) beginRounds(q Question, r *prompt.Rounds) *Conversation {
+	c := k.Begin(q.Text, k.clean(r.First()), q.About...)
+	c.rounds = r
+	return c
+}
+
+// goOnRounds goes on with a conversation in rounds: what was read for the questions before
+// is there from the first.
+func (k *Asker) goOnRounds(question string, r *prompt.Rounds, about store.Entry) (*Conversation, error) {
+	last, err := k.last(about)
+	if err != nil {
+		return nil, err
+	}
+	var earlier []prompt.Exchange
+	for _, e := range append(last.Earlier, store.Exchange{Question: last.Question, Answer: last.Answer}) {
+		earlier = append(earlier, prompt.Exchange(e))
+	}
+	c := k.Begin(question, k.clean(r.Resume(last.Read, earlier)), about)
+	c.Traces = last.Traces
+	for _, e := range earlier {
+		c.Earlier = append(c.Earlier, store.Exchange(e))
+	}
+	c.rounds = r
+	return c, nil
+}
+
+// InRounds reports whether the question is asked in rounds.
+func (c *Conversation) InRounds() bool { return c.rounds != nil }
+
+// inRounds reports whether the newest conversation about a trace was asked in rounds.
+func (k *Asker) inRounds(about store.Entry) bool {
+	last, err := k.last(about)
+	return err == nil && (len(last.Rounds) > 0 || len(last.Read) > 0)
+}
+
+// clean hides what a prompt does not mask itself: names and places.
+func (k *Asker) clean(p *prompt.Prompt) *prompt.Prompt {
+	p.Text = k.Mask.Clean(p.Text)
+	return p
+}
+
+// askRounds asks until there is an answer.
+func (k *Asker) askRounds(ctx context.Context, c *Conversation, stream io.Writer) (Outcome, error) {
+	start := time.Now()
+	var used usage
+	for {
+		r := &reply{to: stream, last: c.rounds.Last()}
+		got, err := k.client.Ask(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: c.Prompt.Text}}}, r)
+		used.add(got.Usage)
+		reads, requests, text := prompt.ParseReply(got.Text)
+		switch {
+		case got.Text == "":
+			return Outcome{Notes: got.Notes}, err
+		case !reads || err != nil || c.rounds.Last():
+			if reads && err == nil {
+				err = &ReadInsteadError{}
+			}
+			if !reads {
+				got.Text = text
+				err = joinWrite(err, r.end(text))
+			}
+			got.Usage = used.sum
+			c.Read = c.rounds.Shown()
+			out, err := k.finish(c, got, err)
+			out.Notes = append(out.Notes, used.note(got, time.Since(start))...)
+			return out, err
+		}
+		c.Rounds = append(c.Rounds, store.Round{Prompt: c.Prompt.Text, Reply: k.Mask.Clean(got.Text), Usage: storeUsage(got.Usage)})
+		c.Prompt = k.clean(c.rounds.Next(requests))
+		if err := c.Prompt.CheckWindow(); err != nil {
+			return Outcome{Notes: got.Notes}, err
+		}
+		c.Messages = []store.Message{{Role: "user", Content: c.Prompt.Text}}
+		if k.OnRound != nil {
+			k.OnRound(c.rounds.Round, requests, c.Prompt)
+		}
+	}
+}
+
+func joinWrite(err, write error) error {
+	if err != nil {
+		return err
+	}
+	return write
+}
+
+// usage adds up what rounds took.
+type usage struct {
+	sum    *llm.Usage // nil: the server did not say of one of them
+	rounds int
+}
+
+func (u *usage) add(of *llm.Usage) {
+	u.rounds++
+	switch {
+	case of == nil || u.sum == nil && u.rounds > 1:
+		u.sum = nil
+	case u.rounds == 1:
+		first := *of
+		u.sum = &first
+	default:
+		u.sum.PromptTokens += of.PromptTokens
+		u.sum.CompletionTokens += of.CompletionTokens
+		u.sum.TotalTokens += of.TotalTokens
+		u.sum.CachedTokens += of.CachedTokens
+		u.sum.ReasoningTokens += of.ReasoningTokens
+	}
+}
+
+// note says what all rounds took together.
+func (u *usage) note(got llm.Answer, took time.Duration) []string {
+	notes := account(got, took)
+	for i := range notes {
+		notes[i] = phrase.Plural(u.rounds, "round", "rounds") + ": " + notes[i]
+	}
+	return notes
+}
+
+func storeUsage(u *llm.Usage) (out store.Usage) {
+	if u != nil {
+		out = store.Usage(*u)
+	}
+	return out
+}
+
+// reply passes an answer on as it comes, and holds back what may be a list of requests:
+// all that does not begin with the word that begins an answer, but for the last reply.
+type reply struct {
+	to   io.Writer
+	last bool
+
+	held    bytes.Buffer
+	through bool // the rest is the answer
+	wrote   bool
+}
+
+// answerWord begins an answer in the form that was asked for.
+const answerWord = "ANSWER"
+
+func (r *reply) Write(p []byte) (int, error) {
+	if !r.through {
+		r.held.Write(p)
+		text := strings.TrimLeft(r.held.String(), " \t\r\n")
+		first, rest, whole := strings.Cut(text, "\n")
+		word := strings.Trim(first, "*#: \t\r")
+		switch {
+		case whole && word == answerWord:
+			text = strings.TrimLeft(rest, "\r\n")
+		case r.last && whole && !strings.HasPrefix(word, "READ"):
+		default:
+			return len(p), nil
+		}
+		r.through = true
+		r.held.Reset()
+		if text == "" {
+			return len(p), nil
+		}
+		return len(p), r.write(text)
+	}
+	return len(p), r.write(string(p))
+}
+
+func (r *reply) write(text string) error {
+	r.wrote = true
+	if r.to == nil {
+		return nil
+	}
+	_, err := io.WriteString(r.to, text)
+	return err
+}
+
+// end writes an answer that was held back until it was whole.
+func (r *reply) end(text string) error {
+	if r.through && r.wrote || text == "" {
+		return nil
+	}
+	return r.write(text)
+}
+
+// RequestsText says what a model wants to read, in one line.
+func RequestsText(requests []prompt.Request) string {
+	const most = 6
+	var names []string
+	for _, q := range requests[:min(len(requests), most)] {
+		names = append(names, q.String())
+	}
+	text := strings.Join(names, ", ")
+	if n := len(requests) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
