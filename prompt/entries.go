@@ -23,7 +23,7 @@ type entry struct {
 	callees []*entry
 	root    bool // some call of it has no caller
 	score   float64
-	near    bool // it was read, or stands beside what was
+	near    bool // it was read, or is beside what was
 }
 
 // entries are the functions of a package that ran.
