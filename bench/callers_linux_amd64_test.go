@@ -84,7 +84,7 @@ func edges(tr *trace.Trace, ours map[string]bool) map[edge]bool {
 		}
 		all[edge{name, tr.Func(id).Name}] = true
 
-		// What a recursive call of a function that is not ours calls stands
+		// The calls of a recursive call of a function that is not ours are
 		// below its ancestor of the same name, as if that had been called
 		// by another.
 		seen := map[trace.NodeID]bool{}

@@ -15,7 +15,7 @@ import (
 )
 
 // soak is how often the tests of this package repeat what has to go right every
-// time, or otherwise, if nobody said.
+// time, or otherwise, by default.
 func soak(t testing.TB, otherwise int) int {
 	t.Helper()
 	text := os.Getenv("TRACERAG_SOAK")

@@ -130,7 +130,7 @@ func TestFitProcess(t *testing.T) {
 	fmt.Println(string(line))
 }
 
-// madeUp is a trace of n functions of the standard library, that stand as far apart
+// madeUp is a trace of n functions of the standard library, that are as far apart
 // there as they can, and of half as many nodes more.
 func madeUp(t testing.TB, n int) *trace.Trace {
 	all := standard(t)

@@ -185,7 +185,7 @@ func (r run) alone(t testing.TB, keep bool) output {
 	return finish(t, cmd)
 }
 
-// null is where output goes that nobody reads: a pipe would cost its reader's time.
+// null is where unread output goes: a pipe would cost its reader's time.
 func null(t testing.TB) *os.File {
 	f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Packages of the standard library whose tests ask much of whoever changes their code:
+// Packages of the standard library whose tests ask much of anyone who changes their code:
 // deep recursion, goroutines, reflection, time, signals, other programs, profiles. The
 // first four are for a short run.
 var stdPackages = []string{

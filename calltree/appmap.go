@@ -26,7 +26,7 @@ type AppMap struct {
 // no part of the format. There are no times.
 //
 // Each goroutine is a thread. AppMap nests calls by thread, so a goroutine does not
-// stand below the call that started it.
+// are below the call that started it.
 func (t *Tree) WriteAppMap(w io.Writer, a AppMap) error {
 	type named struct {
 		Name    string `json:"name"`
@@ -90,7 +90,7 @@ func (t *Tree) packages() []*codeObject {
 	return out
 }
 
-// placed is where a function stands in the class map.
+// placed is where a function is in the class map.
 type placed struct {
 	pkg, class, method, path string
 	line                     int

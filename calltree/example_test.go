@@ -8,7 +8,7 @@ import (
 	"tracerag/trace"
 )
 
-// record stands for a recorder.
+// record represents a recorder.
 func record(functions ...string) *trace.Trace {
 	b := trace.NewBuilder(&trace.Trace{})
 	start := trace.Frame{Func: b.Func(trace.Function{Name: "main.main"})}

@@ -88,7 +88,7 @@ func split(text string) (comment string, sections []section) {
 //	merge           both as one
 //	focus=PATTERN   narrow, to several that + joins; prints the error if there is one
 //	depth=N max=N   what to show
-//	fold=FUNC,...   without the subtrees of these, which marks stand for
+//	fold=FUNC,...   without the subtrees of these, which marks replace
 //	bare            without counts and positions
 //	ids color       with these
 //	compact         as people and agents read it; package lib is a dependency

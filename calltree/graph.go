@@ -36,7 +36,7 @@ type unfolder struct {
 }
 
 // unfold makes the Graph tree from the Context tree. It starts from that tree because the recursion
-// through goroutines is folded there already, so that no edge stands below
+// through goroutines is folded there already, so that no edge is below
 // itself and its Total counts nothing twice.
 func unfold(t *Tree, limit int) (*Tree, error) {
 	type edgeKey struct {

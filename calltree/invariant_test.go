@@ -390,7 +390,7 @@ func TestCompare(t *testing.T) {
 	})
 }
 
-// checkDiff verifies that every node of both trees stands in the diff once,
+// checkDiff verifies that every node of both trees is in the diff once,
 // below its own parent: in the second tree, or in the first if it is only there.
 func checkDiff(t *testing.T, d *calltree.Diff) {
 	t.Helper()

@@ -3,7 +3,7 @@ package calltree
 import "slices"
 
 // Merge returns several runs as one tree: nodes on the same path are one, with
-// the counts added and lines and flags united. Children stand in the order of
+// the counts added and lines and flags united. Children are in the order of
 // the first tree that has them, those that only later trees have after them.
 // The trees themselves are left alone. If any is sampled, the whole is: calls
 // and samples should not be merged.

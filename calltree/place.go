@@ -22,7 +22,7 @@ func (p *places) first(fn *trace.Function) bool {
 	return true
 }
 
-// brief is what stands for a function's file: nothing if it is a dependency's and the
+// brief is what replaces a function's file: nothing if it is a dependency's and the
 // last one was the same.
 func (p *places) brief(file string, fn *trace.Function) string {
 	if p == nil {

@@ -2,7 +2,7 @@ package calltree
 
 import "tracerag/trace"
 
-// call is what the pruning rule compares: function and caller, whatever stands
+// call is what the pruning rule compares: function and caller, whatever is
 // further up.
 type call struct {
 	fn, caller string         // linker names; no caller for a root
@@ -19,7 +19,7 @@ func (n *Node) call() call {
 
 // Prune removes from t what the baseline did too, and returns how many nodes
 // that were. The rule is the paper's: a leaf goes if the same call (the same
-// function by the same caller; for a root, the same kind of root) stands
+// function by the same caller; for a root, the same kind of root) is
 // anywhere in the baseline, and so does what thereby becomes a leaf, until
 // none is left to go. A node with a child that stays, stays: the way to what
 // only this run did remains whole.

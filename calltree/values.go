@@ -31,7 +31,7 @@ func observe(t *trace.Trace, of []*Node) {
 //
 //	(emoji bool = true, width int = 80) -> error = nil; (false, 80) -> nil; ...
 //
-// Calls that look like one before them are left out, and the dots stand for those that
+// Calls that look like one before them are left out, and the dots represent those that
 // were not observed or have no room. A call of which there is nothing to tell is "".
 func (n *Node) values() string {
 	var b strings.Builder

@@ -118,7 +118,7 @@ type ways struct {
 
 func newWays(v *View) *ways { return &ways{v: v} }
 
-// to is what stands before the name of a node.
+// to is what precedes the name of a node.
 func (w *ways) to(n *Node) string {
 	switch {
 	case n.Parent == nil:

@@ -27,7 +27,7 @@ import (
 //go:embed tracerag.bash tracerag.zsh tracerag.fish
 var scripts embed.FS
 
-// Shells are those that there are scripts for.
+// Shells are those that have a script.
 var Shells = []string{"bash", "zsh", "fish"}
 
 // Script is what a shell reads to complete command lines.

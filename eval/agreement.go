@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// HumanGrader is the name of whoever fills in sheets, JudgePrefix stands before the
+// HumanGrader is the name of anyone who fills in sheets, JudgePrefix begins the
 // name of a model that judges.
 const (
 	HumanGrader = "human"

@@ -25,10 +25,10 @@ type Context struct {
 //
 // Functions are named in code spans and in prose (see [prompt.Mentions]), with as
 // many qualifiers as the answer cares to give: newTable(), csvview.newTable,
-// (*Table).Border, t.Border; by a position, where no name stands; and by a
+// (*Table).Border, t.Border; by a position, where no name is; and by a
 // declaration in a code block. A type is named with each of its methods.
 //
-// One of the functions of a criterion stands alone, and the criterion is met, if the
+// One of the functions of a criterion is alone, and the criterion is met, if the
 // answer names it more often than any other candidate. If another is named as
 // often, it is among several, which is worth a half: answers of language models
 // explain much, and what they answer is what they come back to, while in a list
@@ -40,7 +40,7 @@ type Context struct {
 // Files are counted likewise, by the ends of their paths. With All, each entry
 // that is named at all counts its share, and so do terms. A term's words have to
 // follow each other anywhere in the answer, identifiers taken apart (RoundedBorder
-// is "rounded border"), in any case; a word of four letters or more also stands for
+// is "rounded border"), in any case; a word of four letters or more also counts as
 // longer ones that begin with it, so that "align" finds "alignment". A term that is
 // more than words ("[][]string", "--:") has to be there as it is written.
 func Auto(inq *Inquiry, answer string, about Context) Grading {
@@ -145,7 +145,7 @@ func hasTerm(text string, words []string, term string) bool {
 // plainPattern matches words, identifiers and flags.
 var plainPattern = regexp.MustCompile(`^[\pL\pN_ .'-]*[\pL\pN][\pL\pN_ .'-]*$`)
 
-// sameWord lets longer words stand for a term's, as inflected ones. Of words of
+// sameWord lets longer words count as a term's, as inflected ones. Of words of
 // three letters too many others are beginnings: "tab" is no "table".
 func sameWord(word, want string) bool {
 	return word == want || utf8.RuneCountInString(want) >= 4 && strings.HasPrefix(word, want)

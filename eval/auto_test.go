@@ -298,7 +298,7 @@ func BenchmarkAuto(b *testing.B) {
 	}
 }
 
-// TestUnknown: a rubric that nobody can meet is told of, and not one that expects types.
+// TestUnknown: a rubric that no answer can meet is reported, and not one that expects types.
 func TestUnknown(t *testing.T) {
 	inq := &Inquiry{Criteria: []Criterion{
 		{Functions: []string{"csvview.newTable", "csvview.newTabel", "csvview.cellstyle | csvview.cellStyle"}},

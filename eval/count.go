@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// count decides whether what a criterion expects stands alone in an answer, by how
+// count decides whether what a criterion expects is alone in an answer, by how
 // often each candidate is named. Candidates are numbers.
 type count struct {
 	entries  []string // of the criterion

@@ -149,7 +149,7 @@ func (c Cell) String() string {
 }
 
 // Cells are all questions of the experiment to some models, repetition by
-// repetition: whoever stops early has asked each model everything once.
+// repetition: anyone who stops early has asked each model everything once.
 func (e *Experiment) Cells(models []string) []Cell {
 	var cells []Cell
 	for r := 1; r <= e.Repetitions; r++ {

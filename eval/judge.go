@@ -118,7 +118,7 @@ const (
 )
 
 // ParseJudgement reads the reply to a [JudgePrompt]: the last JSON object in it that
-// has marks, whatever stands around it. Each criterion of the rubric has to have one
+// has marks, whatever is around it. Each criterion of the rubric has to have one
 // mark of 0, 0.5 or 1. The grading's grader is for the caller to fill in.
 func ParseJudgement(text string, inq *Inquiry) (Grading, error) {
 	if len(text) > maxJudgement {

@@ -58,7 +58,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestWrongFiles holds what is said of a file that is wrong: each error names what
+// TestWrongFiles holds the errors of wrong files: each error names what
 // it is about.
 func TestWrongFiles(t *testing.T) {
 	tests := []struct{ name, old, new, want string }{

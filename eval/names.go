@@ -56,7 +56,7 @@ func newThings(functions []Function) *things {
 			th.places = append(th.places, place{f.File, f.Start, f.End})
 		}
 		if closurePattern.MatchString(f.Name) {
-			continue // whoever calls a closure does not lead to the function around it
+			continue // a caller of a closure does not lead to the function around it
 		}
 		for _, c := range f.Callers {
 			if c := nameParts(c); c != nil && key(c) != key(names) {
@@ -287,7 +287,7 @@ func (t *things) cited(ms []prompt.Mention) (text, code [][]int) {
 }
 
 // around are the things that lead to some others, and what those call
-// themselves: whoever explains a function names them, and offers no other one.
+// themselves: anyone who explains a function names them, and offers no other one.
 func (t *things) around(targets, beside map[int]bool) map[int]bool {
 	byKey := map[string]int{}
 	for i := range t.all {

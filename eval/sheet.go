@@ -28,8 +28,8 @@ func (a *Answer) ID() string {
 }
 
 // Sheet is what people grade answers in, as a table for a spreadsheet: a row for each
-// answer and criterion. It is blind. Answers have their ID for a name and stand in its
-// order, so that nobody who fills it in sees which model answered, or to which prompt.
+// answer and criterion. It is blind. Answers have their ID for a name and are in its
+// order, so that the person who fills it in does not see which model answered, or to which prompt.
 type Sheet struct {
 	rows []sheetRow
 }
@@ -253,7 +253,7 @@ func separator(text string) rune {
 	})
 }
 
-// CSVText returns a text as it can stand in a cell: spreadsheets take what begins
+// CSVText returns a text as it can be in a cell: spreadsheets take what begins
 // with =, +, -, @ or a tab for a formula, which may do more than compute. An
 // apostrophe in front says that it is text.
 func CSVText(s string) string {

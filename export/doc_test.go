@@ -146,7 +146,7 @@ func TestEveryLabelAndCommentOfTheDocumentIsWritten(t *testing.T) {
 			t.Errorf("%s names %s, which no trace has", docFile, name)
 		}
 	}
-	// A Builder gives no root a call line; the file carries one all the same.
+	// A Builder gives no root a call line; the file carries one anyway.
 	tr := &trace.Trace{}
 	b := trace.NewBuilder(tr)
 	b.Call(trace.Root{Kind: trace.RootMain}, []trace.Frame{{Func: b.Func(trace.Function{Name: "f"})}}, 1)

@@ -96,7 +96,7 @@ func drawing(write func(*calltree.Tree, io.Writer, calltree.View) error) func(io
 	return func(w io.Writer, r Run) error { return write(r.Tree, w, r.View) }
 }
 
-// Ceiling is the size of the largest export that nobody has asked for. Some formats write
+// Ceiling is the size of the largest export without an option. Some formats write
 // the path of every node: a chain of functions becomes its square.
 const Ceiling = 1 << 30
 

@@ -26,7 +26,7 @@ import (
 // character that would end the line a blank. Other blanks stay: readers take
 // the last one for the separator. Lost are call lines (nodes that differ in
 // nothing else have equal lines, whose counts readers add), positions, marks
-// and what is said of the run.
+// and the facts of the run.
 func Folded(w io.Writer, t *trace.Trace) error {
 	out := bufio.NewWriter(w)
 	names := make([]string, len(t.Functions))

@@ -24,7 +24,7 @@ const Schema = "tracerag.trace/1"
 func JSONLines(w io.Writer, t *trace.Trace) error {
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false) // nobody puts these lines into a script element
+	enc.SetEscapeHTML(false) // these lines are not put into a script element
 	if err := enc.Encode(header(t)); err != nil {
 		return err
 	}

@@ -310,7 +310,7 @@ func TestConnectionRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := l.Addr().String()
-	l.Close() // nobody listens there now
+	l.Close() // nothing listens there now
 	c, waits := newClient(t, "http://"+address+"/v1", nil)
 	_, err = c.Ask(t.Context(), question, nil)
 	if e := failure(t, err); e.Kind != KindConnect || len(*waits) != 2 {

@@ -30,7 +30,7 @@ type Config struct {
 	// deployment's name.
 	Model string
 
-	// BaseURL is what stands before /chat/completions: "" is DefaultBaseURL.
+	// BaseURL is what is before /chat/completions: "" is DefaultBaseURL.
 	// A pasted URL that ends in /chat/completions is understood.
 	BaseURL string
 
@@ -72,7 +72,7 @@ type Config struct {
 	// are not used: see Timeout, and the package comment on redirects.
 	HTTPClient *http.Client
 
-	// OnRetry, if set, is told before each wait: the attempt that failed
+	// OnRetry, if set, is called before each wait: with the attempt that failed
 	// (from 1), how long until the next, and why in a few words. It may print;
 	// this package does not.
 	OnRetry func(attempt int, wait time.Duration, reason string)

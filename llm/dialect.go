@@ -72,7 +72,7 @@ func (c *Client) dialect(req Request) (*dialect, *Error) {
 	return d, nil
 }
 
-// wire is the request as it stands now.
+// wire is the request as it is now.
 func (d *dialect) wire() openai.ChatCompletionRequest {
 	r := d.request
 	if d.newLimit {

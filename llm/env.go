@@ -98,7 +98,7 @@ const maxKeyFile = 16 << 10
 // it is needed twice: for the request, and to be masked.
 var piped sync.Map
 
-// readKeyFile reads a key from a file that nobody else may read. A pipe
+// readKeyFile reads a key from a private file. A pipe
 // (<(pass show openai)) is as good.
 func readKeyFile(path string) (string, error) {
 	if key, ok := piped.Load(path); ok {

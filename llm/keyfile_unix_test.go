@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A named pipe that nobody writes to is an empty file, and not one that is waited for.
+// A named pipe without a writer is an empty file, and not one that is waited for.
 func TestKeyFileThatNobodyWritesTo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

@@ -20,7 +20,7 @@ type keyMask struct {
 	first [256]bool // bytes that a form begins with
 }
 
-// keyForm is one way of writing the key: for each step the texts that may stand there,
+// keyForm is one way of writing the key: for each step the texts that may be there,
 // the longer ones first.
 type keyForm [][]string
 
@@ -73,7 +73,7 @@ func (m *keyMask) addText(text string) {
 	m.forms = append(m.forms, f)
 }
 
-// within returns what an encoding makes of a text in the midst of another one. A character
+// within returns what an encoding makes of a text in the middle of another one. A character
 // has so many bits, and a group so many bytes: for each number of bytes before the text
 // in its group, those characters that hold no bits of its neighbours.
 func within(encode func([]byte) string, bits, group int, text string) []string {

@@ -205,7 +205,7 @@ func TestCancellingEndsAtOnce(t *testing.T) {
 			}
 			return c
 		}(),
-		"connecting": func() *Client { // RFC 5737: nobody is there
+		"connecting": func() *Client { // RFC 5737: nothing answers there
 			c, err := New(Config{Model: "m", BaseURL: "http://192.0.2.1", APIKey: oddKey(), AllowPlainHTTP: true})
 			if err != nil {
 				t.Fatal(err)
@@ -264,7 +264,7 @@ func TestTheKeyIsMaskedHoweverItComesBack(t *testing.T) {
 		}
 	}
 	for name, form := range forms {
-		// What of the form is nobody else's: its middle.
+		// What only this form has: its middle.
 		secret := form[6 : len(form)-8]
 		for _, size := range []int{1, 3, 7, len(form), 10_000} {
 			text := "The key is " + form + ", is it not? sk-" + " The end: s"

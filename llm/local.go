@@ -33,7 +33,7 @@ func hostOf(server string) string {
 	return u.Hostname()
 }
 
-// isOllama goes by the port and by what the server says: there is no other mark.
+// isOllama goes by the port and by what the server says: nothing else tells.
 func (c *Client) isOllama(message string) bool {
 	return portOf(c.server) == ollamaPort || strings.Contains(message, "try pulling it") || strings.Contains(message, "num_ctx")
 }

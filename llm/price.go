@@ -17,7 +17,7 @@ type Price struct {
 	Output float64 `json:"output"` // thinking included
 
 	// Prompts of more than LongFrom tokens are charged, as a whole and with
-	// their output, at the long prices. 0: there are none.
+	// their output, at the long prices. 0: none.
 	LongFrom   int     `json:"long_from,omitempty"`
 	LongInput  float64 `json:"long_input,omitempty"`
 	LongCached float64 `json:"long_cached,omitempty"`
@@ -51,7 +51,7 @@ func (p Prices) EstimateCost(model string, u Usage) (usd float64, ok bool) {
 		cached = in
 	}
 	hit := min(max(0, u.CachedTokens), u.PromptTokens)
-	// Where thinking is counted in the total alone (Gemini), it is charged all the same.
+	// Where thinking is counted in the total alone (Gemini), it is charged anyway.
 	written := max(u.CompletionTokens, u.TotalTokens-u.PromptTokens)
 	const million = 1e6
 	return (float64(u.PromptTokens-hit)*in + float64(hit)*cached + float64(written)*out) / million, true
@@ -80,7 +80,7 @@ func (p Prices) find(model string) (Price, bool) {
 // listPrices are list prices in US dollars per million tokens, taken from two
 // public projects that collect them: simonw/llm-prices as of 2026-08-05 and
 // charmbracelet/catwalk as of 2026-08-21. They were not compared with the
-// vendors' own pages, and may have changed since. Some models stand in one of
+// vendors' own pages, and may have changed since. Some models are in one of
 // the two only. Where both have a model they agree on input and output, but for
 // claude-sonnet-5: the second has the price that the first dates to before
 // 2026-09-01. The price of cached input is often the second's word alone

@@ -32,7 +32,7 @@ var anySecret = regexp.MustCompile(`(?i)\b(?:sk|rk|pk|gsk|xai)-[a-z0-9_*.\-]{6,}
 
 // newRedactor knows the key in all the forms of keyMask. A key of
 // fewer than 8 characters is a placeholder ("ollama", "none") and is cut only
-// where it stands as a word of its own, lest it eat every "e" of a message.
+// where it is a word of its own, lest it eat every "e" of a message.
 func newRedactor(key string) redactor {
 	key = strings.TrimSpace(key)
 	if key == "" {

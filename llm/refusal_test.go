@@ -10,7 +10,7 @@ import (
 )
 
 // TestRefusals holds the servers' errors as documentation and issue trackers quote
-// them (none was recorded from a live server), and what a user is told.
+// them (none was recorded from a live server), and what a user reads.
 func TestRefusals(t *testing.T) {
 	for _, test := range []struct {
 		name          string

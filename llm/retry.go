@@ -59,7 +59,7 @@ func seconds(s float64) wait {
 	return wait{time.Duration(s * float64(time.Second)), true}
 }
 
-// tooLong reports whether the server asks for a wait that nobody waits.
+// tooLong reports whether the server asks for a wait that is too long.
 func (w wait) tooLong() bool { return w.told && w.d > MaxRetryAfter }
 
 // backoff is the wait before the attempt after this one (from 1): the server's

@@ -23,7 +23,7 @@ var errEventTooLong = errors.New("an event of the stream is longer than 4 MiB")
 // event also ends at its line's end when that line is a document by itself (some
 // leave out the blank line between events), the last line needs no line end, and
 // llama.cpp's "error:" field is an error as data would hold it. Comments, names and ids are skipped; they
-// are a sign of life all the same.
+// are a sign of life anyway.
 type events struct {
 	r     *bufio.Reader
 	begun bool

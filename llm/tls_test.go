@@ -13,7 +13,7 @@ import (
 )
 
 // TestWrongScheme: http and https taken for each other, and a certificate that
-// nobody vouches for, are told apart and not tried again.
+// no authority vouches for, are distinguished and not tried again.
 func TestWrongScheme(t *testing.T) {
 	plain := llmtest.New(t, llmtest.Say("yes"))
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())

@@ -23,7 +23,7 @@ import (
 	"tracerag/trace/symbol"
 )
 
-// secret stands in the texts of the fake traces wherever a program's or its user's
+// secret is in the texts of the fake traces wherever a program's or its user's
 // can; the fake mask hides it.
 const secret = "hunter2-hunter2"
 

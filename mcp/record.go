@@ -147,7 +147,7 @@ func (s *server) recordText(rec *Recorded, c Command, limit int) string {
 	return head + s.ends(limit-s.count.Count(head), output+"\n")
 }
 
-// ends keeps the first and the last lines of a text: a failure is told at the end, and
+// ends keeps the first and the last lines of a text: a failure is reported at the end, and
 // what was done at the beginning.
 func (s *server) ends(limit int, text string) string {
 	if s.count.Count(text) <= limit {

@@ -126,7 +126,7 @@ func Serve(ctx context.Context, o Options, in io.ReadCloser, out io.WriteCloser)
 type server struct {
 	Options
 	count tokens.Counter
-	tick  time.Duration // how often progress is told
+	tick  time.Duration // how often progress is reported
 }
 
 const instructions = `tracerag shows what a Go program really called in a recorded run, in order, through all of its dependencies. Begin with list_traces (or record, if the user allowed it). Then rank finds the functions that a question is about, call_tree shows who called whom, source shows their text, compare tells where two runs part. Answers fit max_tokens; a mark [clipped: ...] names the call that shows the rest. #12 is a node's handle, valid in every tool for the same trace.`
@@ -185,7 +185,7 @@ func (s *server) withWayOut(err error) string {
 	return err.Error()
 }
 
-// progressEvery is how often a client that wants to know is told that a call is being
+// progressEvery is how often a client that asked for progress hears that a call is being
 // worked on. Many give up a minute after they have last heard of one.
 const progressEvery = 5 * time.Second
 

@@ -410,7 +410,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 	}
 }
 
-// TestProgress: a client is told that a long call goes on, if it wants to know.
+// TestProgress: a client hears that a long call goes on, if it wants to know.
 func TestProgress(t *testing.T) {
 	told := make(chan *sdk.ProgressNotificationParams, 100)
 	release := make(chan struct{})

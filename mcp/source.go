@@ -129,7 +129,7 @@ func (l *listing) first() int {
 // neighboursShown is how many callers, and callees, a listing names.
 const neighboursShown = 12
 
-// head says what a listing is of, and what stands around it.
+// head says what a listing is of, and what is around it.
 func (l *listing) head() string {
 	var b strings.Builder
 	n := l.nodes[0]

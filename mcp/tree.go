@@ -84,7 +84,7 @@ func (s *server) tree(r *session.Run, tree *calltree.Tree, depth, limit int) str
 	})
 }
 
-// clipped is the mark that stands where something is missing.
+// clipped is the mark that is shown where something is missing.
 func clipped(n int, what, ask string) string {
 	if n != 1 {
 		what += "s"

@@ -45,7 +45,7 @@ type wire struct {
 	pending map[string]*batch // requests that are not answered, by id; nil: of no batch
 	opening string            // id of an initialize that is not answered
 	version string            // of the protocol, as agreed on
-	settled chan struct{}     // closed when no request is pending any more; nil: nobody waits
+	settled chan struct{}     // closed when no request is pending any more; nil: nothing waits
 }
 
 // batch gathers the answers to the requests of one.
@@ -95,7 +95,7 @@ func (w wireReader) Read(p []byte) (int, error) {
 }
 
 // patience is how long requests may still be answered after the input has ended. The
-// SDK cancels them at once, and whoever pipes a few lines into the server would see no
+// SDK cancels them at once, and anyone who pipes a few lines into the server would see no
 // answer; a client that is gone waits for nothing, and its program is not to run on.
 const patience = 5 * time.Second
 
@@ -268,7 +268,7 @@ func examine(raw []byte) (*message, *failure) {
 	if params, ok := fields["params"]; ok && m.method != "" && params[0] != '{' && string(params) != "null" {
 		return nil, &failure{id: m.id, code: jsonrpc.CodeInvalidParams, text: "params is not an object", silent: m.id == nil}
 	}
-	// What the SDK does not decode would end the session all the same.
+	// What the SDK does not decode would end the session anyway.
 	if _, err := jsonrpc.DecodeMessage(raw); err != nil {
 		return invalid(m.id, "%v", err)
 	}

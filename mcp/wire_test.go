@@ -102,7 +102,7 @@ func (k *talk) goesOn(n int) {
 	}
 }
 
-// answer is what is said of a bad message: the error's code and the id; of a batch, each.
+// answer is the answer to a bad message: the error's code and the id; of a batch, each.
 func answerOf(line string) string {
 	var all []json.RawMessage
 	if json.Unmarshal([]byte(line), &all) == nil {

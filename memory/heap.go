@@ -13,7 +13,7 @@ import (
 const firstCollection = 64 << 20
 
 // StartHeap has garbage collected for the first time when the heap has that size, and
-// from then on as ever. The runtime begins at 4 MiB, and a command that reads a few
+// from then on as usual. The runtime begins at 4 MiB, and a command that reads a few
 // binaries would collect eight times, in the time for which a program waits to be started.
 func StartHeap() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {

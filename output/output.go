@@ -26,9 +26,9 @@ type Kind int
 
 const (
 	Text     Kind = iota
-	JSON          // escaped as JSON escapes: whoever decodes it gets what was there
+	JSON          // escaped as JSON escapes: anyone who decodes it gets what was there
 	Page          // a page of our own with JSON in it, whose strings are masked and escaped already
-	Messages      // JSON, a line each, whose strings are shown by whoever decodes it: escaped in the strings
+	Messages      // JSON, a line each, whose strings are shown by anyone who decodes it: escaped in the strings
 	Bytes         // no text: what it is made of was masked before
 )
 
@@ -40,7 +40,7 @@ type Writer struct {
 
 	mu      sync.Mutex
 	stream  redact.Stream
-	pending string // masked, and in the midst of a character
+	pending string // masked, and in the middle of a character
 }
 
 // New returns a writer of a kind. It asks for the masker whenever something is written;
@@ -131,7 +131,7 @@ func whole(text string) int {
 	return n
 }
 
-// ColorMark stands before each of our own colours on its way to an output. Nobody
+// ColorMark precedes each of our own colours on its way to an output. Nobody
 // outside of this process can know it: a colour that is not ours is escaped.
 var ColorMark = "\x00" + rand.Text()
 

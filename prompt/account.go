@@ -16,7 +16,7 @@ type segment struct {
 	uses    []use
 }
 
-// use says that an item stands in a segment, as text.
+// use says that an item is in a segment, as text.
 type use struct {
 	item *item
 	text string
@@ -102,7 +102,7 @@ type OverWindowError struct {
 }
 
 // CheckWindow returns an *OverWindowError if the prompt does not fit into the
-// model's window. Whoever sends a prompt calls it first: some endpoints cut
+// model's window. Anyone who sends a prompt calls it first: some endpoints cut
 // what is too long without a word.
 func (p *Prompt) CheckWindow() error {
 	if p.Left >= 0 {

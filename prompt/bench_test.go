@@ -80,7 +80,7 @@ func BenchmarkCheckCitations(b *testing.B) {
 	}
 }
 
-// BenchmarkBudget fits programs of up to 20,000 functions that nobody has counted
+// BenchmarkBudget fits programs of up to 20,000 functions that were not counted
 // yet into 8,000 tokens: the time is that of a command's first prompt.
 func BenchmarkBudget(b *testing.B) {
 	tokens.For("").Count("load the vocabulary")

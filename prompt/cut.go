@@ -10,7 +10,7 @@ import (
 
 // cut is what a prompt leaves out to fit a budget. A nil cut leaves out nothing.
 type cut struct {
-	// items has what stands for each item, itself or less of it. One that is not
+	// items has what replaces each item, itself or less of it. One that is not
 	// in it has no source in the prompt.
 	items map[*item]*item
 	// nodes are those that the call trees list; nil lists all.
@@ -19,7 +19,7 @@ type cut struct {
 	positions bool
 }
 
-// apply puts into a list of items what stands for them, and says how many
+// apply puts into a list of items what replaces them, and says how many
 // functions are left out of it.
 func (c *cut) apply(items []*item) (shown []*item, left int) {
 	if c == nil {
@@ -37,7 +37,7 @@ func (c *cut) apply(items []*item) (shown []*item, left int) {
 	return shown, left
 }
 
-// stands returns what stands for an item, nil if it is left out.
+// stands returns what replaces an item, nil if it is left out.
 func (c *cut) stands(it *item) *item {
 	if c == nil {
 		return it
@@ -56,7 +56,7 @@ func (c *cut) fold() func(*calltree.Node) bool {
 	return func(n *calltree.Node) bool { return !c.nodes[n] }
 }
 
-// leftOut stands at the end of sources, or of declarations, of which some are left
+// leftOut is at the end of sources, or of declarations, of which some are left
 // out.
 func (p *part) leftOut() string {
 	switch {
@@ -68,12 +68,12 @@ func (p *part) leftOut() string {
 	return fmt.Sprintf("[the sources of %s more functions are left out]", phrase.Number(p.left))
 }
 
-// at returns what stands for an item at a tier, nil if there is no such thing.
+// at returns what replaces an item at a tier, nil if none exists.
 func (m *material) at(it *item, t Tier) *item {
 	switch {
 	case t == TierFull:
 		return it
-	case it.source.Start <= 0: // which lines are left out could not be said
+	case it.source.Start <= 0: // which lines are left out is unknown
 		return nil
 	case it.declaration && t != TierWindow:
 		return nil

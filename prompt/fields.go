@@ -32,7 +32,7 @@ func (m *material) used(d *item, sources []*item) *item {
 			do(i)
 		}
 	}
-	// What stands between the first member and the last belongs to a member, or is blank.
+	// What is between the first member and the last belongs to a member, or is blank.
 	first, last := d.members[0].Lines.First, d.members[len(d.members)-1].Lines.Last
 	head := max(first, d.source.Start+1) // the line with the name stays
 	each(head, last, func(i int) { x.keep[i] = false })

@@ -44,7 +44,7 @@ func (l *listing) lines(n int, text string) {
 	}
 }
 
-// mark writes what stands in a gap: alone on its line and no Go, so that nobody takes it
+// mark writes what is in a gap: alone on its line and no Go, so that it is not taken
 // for source.
 func (l *listing) mark(format string, args ...any) {
 	fmt.Fprintf(&l.b, "["+format+"]\n", args...)

@@ -234,7 +234,7 @@ func (m *material) newItem(fn trace.Function, t source.Text) *item {
 	return it
 }
 
-// missingItem stands where a source should: instantiations of one declaration
+// missingItem is shown where a source should: instantiations of one declaration
 // share it, as they would the source.
 func (m *material) missingItem(fn trace.Function, t source.Text) *item {
 	key := source.Canonical(fn.Name)
@@ -254,7 +254,7 @@ func (m *material) missingItem(fn trace.Function, t source.Text) *item {
 }
 
 // occurrences lists the items that a run's nodes bring. A function within
-// another's text brings none where that stands already.
+// another's text brings none where that text is shown already.
 func (m *material) occurrences(r *runMaterial) {
 	seen := map[*item]bool{}
 	for n := range nodes(r.tree) {

@@ -10,7 +10,7 @@ type unit struct {
 	Item
 	it    *item
 	why   string // Score
-	times int    // how often it stands in the prompt
+	times int    // how often it is in the prompt
 	forms [TierFull + 1]*item
 	exact bool // Tokens are counted, and forms there
 }
@@ -20,7 +20,7 @@ type unit struct {
 // one short function after the other for the last tokens that are left.
 const rounds = 10
 
-// choose returns what stands for each function, in about so many tokens.
+// choose returns what replaces each function, in about so many tokens.
 //
 // Counting all sources of a large trace takes seconds. So an item that nobody
 // looked at has a cost that is a fair guess, a little low; the items that are

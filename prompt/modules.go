@@ -9,7 +9,7 @@ import (
 )
 
 // modules shortens file names: in "github.com/x/y@v1.1.1-0.2025.../dir/f.go" the
-// module becomes "y", and a section of the prompt lists what that stands for.
+// module becomes "y", and a section of the prompt lists what that represents.
 // Some 25 tokens a function are 8 % of a prompt about a program whose work is
 // done in dependencies.
 type modules struct {

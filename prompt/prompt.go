@@ -32,7 +32,7 @@ type Input struct {
 	// "dir/file.go:12"; nil means as its source has it.
 	Position func(*trace.Function) string
 	// Lines says which lines of a function ran, for each run that called it; nil,
-	// or an empty result, that nobody knows.
+	// or an empty result, that this is unknown.
 	Lines func(trace.Function) []trace.Lines
 	// Named returns the declarations of types, constants and package variables that
 	// a text names, that of a function or of what is around it; the prompt then has
@@ -54,7 +54,7 @@ type Masker interface {
 	Text(text string) string
 }
 
-// Placement says where the question stands.
+// Placement says where the question is.
 type Placement string
 
 // The placements. The default is the variant's own: first in the paper's, last
@@ -105,7 +105,7 @@ type FunctionTokens struct {
 	Position string `json:"position,omitempty"`
 	Tokens   int    `json:"tokens"` // each time
 	Lines    int    `json:"lines"`  // each time
-	Times    int    `json:"times"`  // how often it stands in the prompt
+	Times    int    `json:"times"`  // how often it is in the prompt
 	Tier     Tier   `json:"tier"`   // how much of it does
 
 	// Holds are the functions of the call trees whose text it is: the one that

@@ -34,8 +34,8 @@ func (m *material) scores(score func(trace.Function) (float64, string)) map[trac
 // foreign is what a function counts for less that is not of the main module.
 const foreign = 0.5
 
-// defaultScores are for who has no question, or no opinion on it: what stands
-// high in the tree tells what the program did, what stands low or is called
+// defaultScores are for who has no question, or no opinion on it: what is
+// high in the tree tells what the program did, what is low or is called
 // without end how it did it, and a dependency is rarely what is asked about. Those
 // called first go first among equals.
 func (m *material) defaultScores() map[trace.Function]scored {

@@ -10,7 +10,7 @@ import (
 )
 
 // treeText renders a run's tree. A position costs some fifteen tokens, so each
-// stands once, at the function's first node. Ordered leaves it to the heading
+// appears once, at the function's first node. Ordered leaves it to the heading
 // of the source where there is one, which closures and missing functions lack;
 // the paper's variants share one tree, so that T is full without the sources,
 // byte for byte.

@@ -12,7 +12,7 @@ import (
 // which the functions do.
 //
 // Those of modules of which nothing was recorded are left out, and so is what
-// stands among the sources: the variable of a function literal. With shows, which says
+// is among the sources: the variable of a function literal. With shows, which says
 // what a prompt has of a function, what only the rest of it names is left out too.
 func (m *material) declared(functions []*item, shows func(*item) *item) []*item {
 	if m.named == nil {

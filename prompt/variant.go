@@ -161,7 +161,7 @@ func (m *material) one(i int, v Variant) []part {
 	return append(parts, part{kind: partSources, run: r.label, items: items})
 }
 
-// shared lays out two runs so that what they have in common stands first and
+// shared lays out two runs so that what they have in common is first and
 // once: models are asked about the difference, and caches match beginnings.
 func (m *material) shared() []part {
 	a, b := m.runs[0].once, m.runs[1].once

@@ -73,7 +73,7 @@ func writeLeftOut(tw *tabwriter.Writer, p *Prompt) error {
 
 // WriteExplanation writes for every function, the most relevant first, how much of
 // it a prompt has, its score, what it would cost at each tier, and why it has
-// that score. What was not counted stands with a "~".
+// that score. What was not counted is with a "~".
 func (p *Prompt) WriteExplanation(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "shown\tscore\tfull\tran\twindow\tsignature\tfunction\tposition\twhy")

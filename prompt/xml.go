@@ -7,7 +7,7 @@ import (
 )
 
 // renderXML writes an element for each section and each function. What came
-// out of the program stands in CDATA sections: a model reads code better
+// out of the program is in CDATA sections: a model reads code better
 // unescaped.
 func renderXML(parts []part) []segment {
 	var segs []segment

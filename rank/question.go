@@ -26,7 +26,7 @@ type asked struct {
 	begin  [256]bool      // whether a term begins with this byte
 
 	text     string          // in lower case
-	mentions map[string]bool // words as they stand in the text
+	mentions map[string]bool // words as they are in the text
 	titled   map[string]bool // words, in lower case, before a title's colon
 }
 

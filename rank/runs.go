@@ -160,7 +160,7 @@ func (c *collection) add(r Run, f trace.Function, known map[key]int) int {
 	t := r.Source(f)
 	symbolName := source.Canonical(f.Name)
 	if t.Kind == source.Closure && t.Parent != "" {
-		// the declaration around it, from where the literal stands
+		// the declaration around it, from where the literal is
 		if around := r.Source(trace.Function{Name: t.Parent, Package: f.Package, File: f.File}); around.Kind == source.Declared {
 			symbolName, t = t.Parent, around
 		}

@@ -6,7 +6,7 @@ type Weights struct {
 	K1 float64 // saturation of a word's frequency in BM25
 	B  float64 // how much length counts in BM25, 0 to 1
 
-	// What a word of the question counts by where it stands: in its first
+	// What a word of the question counts by where it is: in its first
 	// line, in the rest, in the test's name, in the subtest's.
 	Title, Body, Test, Subtest float64
 

@@ -19,7 +19,7 @@ import (
 
 // A baseline that fails is most likely none: the program did not know the arguments, or
 // took them for something else, maybe for its work. So nothing is pruned by it unless
-// the user names its trace. It may be a start all the same, where --help ends with 2.
+// the user names its trace. It may be a start anyway, where --help ends with 2.
 
 // baselineChoice is the value of Spec.Baseline, understood.
 type baselineChoice struct {
@@ -77,7 +77,7 @@ func (r *Runner) baseline(ctx context.Context, tgt *target.Target, b baselineCho
 		command = slices.Concat(r.built.program, b.words)
 	}
 	r.event(BaselineStarts{Command: command})
-	// Whoever interrupts this run does not want the program to be started after it.
+	// Anyone who interrupts this run does not want the program to be started after it.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	tr, said, err := r.runBaseline(ctx, &base)
@@ -105,7 +105,7 @@ func (r *Runner) baseline(ctx context.Context, tgt *target.Target, b baselineCho
 	return id, nil
 }
 
-// runBaseline records a run of which nobody sees the output. said is the first line of
+// runBaseline records a run whose output is not shown. said is the first line of
 // it: of standard error, if that has any.
 func (r *Runner) runBaseline(ctx context.Context, base *target.Target) (tr *trace.Trace, said string, err error) {
 	var heard [2]*listener

@@ -277,7 +277,7 @@ func (t *tester) show(test gocmd.Test, r testRun, runs *[]TestRun, last *outcome
 // outcome is the line in which a test program says how all of its tests ended.
 type outcome struct {
 	text string // PASS or FAIL
-	mark string // what stands before it for go test -json
+	mark string // what is before it for go test -json
 }
 
 func (o outcome) line(failed bool) string {

@@ -35,14 +35,14 @@ var ErrEnded = errors.New("the recorder was ended by force before it could save 
 // that of Err.
 type CannotRunError struct {
 	Program string
-	Missing bool // it is not there
+	Missing bool // the program's file is missing
 	Err     error
 }
 
 func (e *CannotRunError) Error() string { return e.Err.Error() }
 func (e *CannotRunError) Unwrap() error { return e.Err }
 
-// BaselineError says that there is no run to prune by.
+// BaselineError says that no run could be made to prune by.
 type BaselineError struct{ Err error }
 
 func (e *BaselineError) Error() string { return "baseline: " + e.Err.Error() }

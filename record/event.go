@@ -29,7 +29,7 @@ type (
 		Program string
 		Why     error
 	}
-	// Remark is what the debugger has to say.
+	// Remark is a message of the debugger.
 	Remark struct{ Text string }
 	// SavedElsewhere: the store did not take the trace, another directory did.
 	SavedElsewhere struct {
@@ -58,7 +58,7 @@ type (
 
 // Events of a second run, for values.
 type (
-	// RunsTwice is said before the first run.
+	// RunsTwice comes before the first run.
 	RunsTwice struct{ Command []string }
 	// Observes: the second run begins.
 	Observes struct {
@@ -80,7 +80,7 @@ type (
 
 // Events of go commands and tests.
 type (
-	// Said is what a process of ours that recorded for us had to say.
+	// Said is the messages of a process that recorded for us.
 	Said struct{ Text string }
 	// Builds: the go command is about to build.
 	Builds struct{ Subject string }

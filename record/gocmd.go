@@ -79,7 +79,7 @@ func (r *Runner) Go(ctx context.Context, g *gocmd.Command) (*GoResult, error) {
 }
 
 // goGrace is how long the go command may go on when the time of what it runs is over:
-// for saving a trace, and for what it has to say.
+// for saving a trace, and for its last messages.
 const goGrace = 10 * time.Second
 
 // runGoCommand runs the go command to its end.
@@ -107,7 +107,7 @@ func (r *Runner) runGoCommand(ctx context.Context, args []string, dir string) (c
 // one knows ours.
 func innerProcesses(dir string, goCommand int) []int {
 	var pids []int
-	reports, _ := readReports(dir) // the one that is damaged is the one that is no more
+	reports, _ := readReports(dir) // a damaged one is of a process that has ended
 	for _, r := range reports {
 		if !r.Ended {
 			pids = append(pids, r.pid)

@@ -19,7 +19,7 @@ func TestGoSignal(t *testing.T) {
 	dir := recordtest.Module(t)
 	cmd := startable(recording(t, dir, testRecording{}, "go", "run", "./cmd/app", "-wait"))
 	cmd.Dir = dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal, whoever runs the tests
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal, no matter who runs the tests
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestEachInterrupted(t *testing.T) {
 	dir := recordtest.HangingTests(t)
 	cmd := startable(recording(t, dir, testRecording{Spec: Spec{Each: 1}}, "go", "test", "./lib"))
 	cmd.Dir = dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal, whoever runs the tests
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal, no matter who runs the tests
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {

@@ -35,7 +35,7 @@ type order struct {
 
 // goOrder says how the programs that a go command has built are run.
 type goOrder struct {
-	Program []string      `json:"program"` // the part of the typed command that stands for the program
+	Program []string      `json:"program"` // the part of the typed command that represents the program
 	Test    bool          `json:"test"`    // it is go test
 	Package bool          `json:"package"` // it is a package, and no go command was typed
 	Timeout time.Duration `json:"timeout"` // of each test; 0: none

@@ -11,7 +11,7 @@ import (
 	"tracerag/trace/store"
 )
 
-// TestGoReportOfAnEndedRecorder: a trace that is missing is said to be.
+// TestGoReportOfAnEndedRecorder: a missing trace is reported.
 func TestGoReportOfAnEndedRecorder(t *testing.T) {
 	dir := t.TempDir()
 	data, err := json.Marshal(Report{Dir: "/x"})

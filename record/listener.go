@@ -27,7 +27,7 @@ func newListener() (*listener, error) {
 	go func() {
 		defer close(l.ended)
 		// To the end, even if that is the end of what the program has started: for
-		// whoever prints into a pipe that nobody reads is ended by that.
+		// a write into a pipe without a reader would end its process.
 		defer from.Close()
 		piece := make([]byte, 32<<10)
 		for {

@@ -18,7 +18,7 @@ import (
 )
 
 // Recordings are tested in processes of their own, which are the test binary again: the
-// recorded program shares its streams, terminal and signals with whoever records it.
+// recorded program shares its streams, terminal and signals with anyone who records it.
 //
 //	record.test record JSON           records what the JSON, a testRecording, says
 //	record.test job DIR PROGRAM...    is Runner.Self

@@ -11,7 +11,7 @@ import (
 	"tracerag/trace/store"
 )
 
-// Queue records programs for callers that share their own process with nobody, such as
+// Queue records programs for callers that do not share their own process, such as
 // a server whose standard output is a protocol's: each in a process of its own, and one
 // after the other, since recordings at the same time would use up each other's time
 // limits.

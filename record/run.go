@@ -22,7 +22,7 @@ import (
 type Runner struct {
 	Spec   Spec
 	Store  *store.Store
-	Events func(Event) // takes them; nil: nobody does
+	Events func(Event) // takes them; may be nil
 
 	// Stdin is the program's standard input. If it is a file, the program has our own.
 	Stdin io.Reader
@@ -49,7 +49,7 @@ type Runner struct {
 type built struct {
 	args    []string // the program and its arguments
 	dir     string   // in which it runs
-	program []string // the part of the typed command that stands for it
+	program []string // the part of the typed command that represents it
 	tests   bool
 	timeout time.Duration // of each test; 0: none
 }
@@ -106,7 +106,7 @@ func (r *Runner) target() (*target.Target, error) {
 	return t, nil
 }
 
-// isMissing reports whether a program is not there: an error may be about any file.
+// isMissing reports whether a program is missing: an error may be about any file.
 func (r *Runner) isMissing(name string) bool {
 	if strings.ContainsAny(name, `/\`) {
 		name = r.inDir(name)

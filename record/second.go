@@ -24,7 +24,7 @@ import (
 // secondRun is what the second run needs of the first.
 type secondRun struct {
 	rewind func() error // makes standard input ready for it
-	empty  bool         // what a terminal had to say is not said again
+	empty  bool         // what was typed at a terminal is not typed again
 }
 
 // planSecond returns why there cannot be a second run.

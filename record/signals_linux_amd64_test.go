@@ -151,7 +151,7 @@ func TestGroupEnds(t *testing.T) {
 }
 
 // TestManyInterruptsLoseNothing: who presses Ctrl-C again when the program has ended by the
-// first has its trace all the same.
+// first has its trace anyway.
 func TestManyInterruptsLoseNothing(t *testing.T) {
 	dir := signalsProgram(t)
 	for name, how := range map[string]testRecording{

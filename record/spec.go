@@ -27,7 +27,7 @@ type Spec struct {
 	Limit    time.Duration `json:"limit,omitempty"` // the time after which the program is killed; 0: never
 	Deadline time.Time     `json:"deadline"`        // when that is, once the time runs; zero: never
 
-	// Caller is what whoever passes the Spec to another process needs there. This package
+	// Caller is what anyone who passes the Spec to another process needs there. This package
 	// does not look at it.
 	Caller json.RawMessage `json:"caller,omitempty"`
 }

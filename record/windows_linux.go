@@ -25,11 +25,11 @@ type windows struct {
 	*Runner
 	live *probe.Live
 
-	mu       sync.Mutex
-	before   *trace.Trace    // what had run when the first one was started
-	from     *probe.Snapshot // when the window was started; nil: none is being recorded
-	name     string
-	saved    int
+	mu     sync.Mutex
+	before *trace.Trace    // what had run when the first one was started
+	from   *probe.Snapshot // when the window was started; nil: none is being recorded
+	name   string
+	saved  int
 }
 
 // handle does what another process requests.

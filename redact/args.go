@@ -181,7 +181,7 @@ func (c commandLine) attached(arg string) bool {
 }
 
 // userAndPassword returns where the password begins in the value of a flag such as -u
-// user:password; 0: there is none.
+// user:password; 0: none.
 func (c commandLine) userAndPassword(flag, value string) int {
 	user, password, ok := strings.Cut(value, ":")
 	if !ok || user == "" || len(password) < 3 || strings.ContainsAny(user, `/\ ={"`) || strings.Trim(password, "0123456789") == "" || strings.HasPrefix(password, "//") {

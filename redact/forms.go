@@ -13,7 +13,7 @@ type form struct {
 	whole bool // it is none as a part of a word
 }
 
-// forms are the texts that are masked wherever they stand. A trace or a source may have
+// forms are the texts that are masked wherever they are. A trace or a source may have
 // a hundred thousand of them: each step takes the same time then.
 type forms struct {
 	all     map[string]form
@@ -53,7 +53,7 @@ func firstEight(text string, at int) uint64 {
 	return binary.LittleEndian.Uint64([]byte(text[at : at+MinKnown]))
 }
 
-// may reports whether a form may stand at a place of a text.
+// may reports whether a form may be at a place of a text.
 func (x *forms) may(text string, i int) bool {
 	if i+MinKnown > len(text) {
 		return false
@@ -62,7 +62,7 @@ func (x *forms) may(text string, i int) bool {
 	return x.starts[two/64]&(1<<(two%64)) != 0
 }
 
-// at yields the forms that stand at a place where one may, longer ones first, and where
+// at yields the forms that are at a place where one may, longer ones first, and where
 // they end.
 func (x *forms) at(text string, i int) func(yield func(f form, to int) bool) {
 	return func(yield func(f form, to int) bool) {
@@ -77,7 +77,7 @@ func (x *forms) at(text string, i int) func(yield func(f form, to int) bool) {
 	}
 }
 
-// begun returns where the first form may begin that a text ends in the midst of; the
+// begun returns where the first form may begin that a text ends in the middle of; the
 // length of the text if none does. A form that is none within a word is begun until the
 // next letter is there.
 func (x *forms) begun(text string, json JSONText) int {

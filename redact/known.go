@@ -15,7 +15,7 @@ import (
 // program's own, and stay. Secrets in strings are found as JSON spells them.
 type JSONText bool
 
-// Known masks what is known to be secret, wherever it stands in a text.
+// Known masks what is known to be secret, wherever it is in a text.
 func (r *Redactor) Known(text string, json JSONText) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +89,7 @@ func (r *Redactor) Placed() *Redactor {
 	return out
 }
 
-// knownIn returns where forms stand in a text, in order and apart from each other: of
+// knownIn returns where forms are in a text, in order and apart from each other: of
 // those that begin first the longest. What is kept is passed over. Before is the byte
 // before the text, 0 for none.
 func (r *Redactor) knownIn(text string, before byte, kept ranges, json JSONText) []hit {

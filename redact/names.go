@@ -184,7 +184,7 @@ func (r *Redactor) assignments(text string) string {
 	})
 }
 
-// spellings returns a secret as it stands in other texts than plain ones.
+// spellings returns a secret as it is in other texts than plain ones.
 func spellings(s string) []string {
 	out := []string{s, url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s)}
 	quoted := strconv.Quote(s)

@@ -9,7 +9,7 @@ import (
 )
 
 // ownRules find what gitleaks leaves to others, what it has no rules for yet, and what
-// stands in arguments and values more often than in sources.
+// is in arguments and values more often than in sources.
 func ownRules() []rules.Rule {
 	out := []rules.Rule{
 		{

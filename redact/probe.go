@@ -12,7 +12,7 @@ import (
 //
 //	[\w.-]{0,50}?(?:key|token|...)...
 //
-// where what stands before the keyword is optional: it delays the search by an
+// where what is before the keyword is optional: it delays the search by an
 // order of magnitude, since every letter may begin it, and tells nothing. Most others
 // begin with their keywords ("ghp_"), and some of those are short ("s."). A rule of
 // another form has no such expression.

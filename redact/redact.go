@@ -57,18 +57,18 @@ type Finding struct {
 
 // Redactor masks the secrets of one output, whose parts may come one by one: a
 // secret has the same placeholder in all of them. A part can show that a text is
-// secret which stands in another one, too, where nothing tells: whoever has all
+// secret which is in another one, too, where nothing tells: anyone who has all
 // parts beforehand shows them to [Redactor.Learn] first. A Redactor is safe for
 // concurrent use.
 type Redactor struct {
 	rules  func() (*ruleSet, error)
 	mu     sync.Mutex
 	ids    map[string]int // findings by secret
-	forms  *forms         // what is masked wherever it stands
+	forms  *forms         // what is masked wherever it is
 	counts map[string]int // numbers given, by kind
 	found  []Finding
 
-	learning bool // what is masked now is shown to nobody: see Learner
+	learning bool // what is masked now is not shown: see Learner
 }
 
 // New returns a redactor that knows some secrets beforehand. Values of less than
@@ -84,11 +84,11 @@ func New(known ...Secret) *Redactor {
 }
 
 // MinKnown is how many bytes a secret has at least that is masked wherever it
-// stands, and not only where its form or its name shows it.
+// is, and not only where its form or its name shows it.
 const MinKnown = 8
 
 // Err returns why the rules for secrets are not understood, nil if they are. All
-// of a text is a secret then: whoever shows the error instead says more.
+// of a text is a secret then: anyone who shows the error instead says more.
 func (r *Redactor) Err() error {
 	_, err := r.rules()
 	return err
@@ -189,8 +189,8 @@ func (r *Redactor) know(kind, value string, forms []string, whole bool) (id int)
 	return id
 }
 
-// placeholder returns what stands for a finding. Numbers are given when they are
-// needed: those of secrets that stand nowhere would depend on the environment.
+// placeholder returns what replaces a finding. Numbers are given when they are
+// needed: those of secrets that are nowhere would depend on the environment.
 func (r *Redactor) placeholder(id int) string {
 	f := &r.found[id]
 	if r.learning {

@@ -40,7 +40,7 @@ func TestText(t *testing.T) {
 		{"prose about one", "// basic authentication needs a token; the key is a random string", "// basic authentication needs a token; the key is a random string"},
 		{"code that reads one", `token := os.Getenv("GITHUB_TOKEN")`, `token := os.Getenv("GITHUB_TOKEN")`},
 
-		// A traced program's files are data: what stands in them changes nothing.
+		// A traced program's files are data: what is in them changes nothing.
 		{"allowed by a comment", `key := "` + aws + `" // gitleaks:allow`, `key := "[REDACTED:aws-access-token:1]" // gitleaks:allow`},
 		{"allowed by its line", `secret := "q8Zr2` + `Vx7Kp0Lm4Tn" // --mount=type=secret,`, `secret := "[REDACTED:generic-api-key:1]" // --mount=type=secret,`},
 		{"a placeholder in it", "[REDACTED:aws-access-token:3] " + aws, "[REDACTED:aws-access-token:3] [REDACTED:aws-access-token:4]"},
@@ -230,7 +230,7 @@ func TestRulesNotUnderstood(t *testing.T) {
 	}
 }
 
-// FuzzText: whatever stands around it, a known secret is gone, and lines stay.
+// FuzzText: whatever is around it, a known secret is gone, and lines stay.
 func FuzzText(f *testing.F) {
 	f.Add("a ", " b", `"key": "`)
 	f.Add(pem, "[REDACTED:env:T:9]", "[REDACTED:")

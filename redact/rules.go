@@ -183,7 +183,7 @@ var base64Line = regexp.MustCompile(`[A-Za-z0-9+/]{40}`)
 // plausible is false for what a rule takes for a secret and what is code: the lines
 // between the two constants that say how a private key begins and ends, and a
 // name such as ed25519.PrivateKey that is assigned to another. (A name that was
-// masked would be so wherever it stands.)
+// masked would be so wherever it is.)
 func (r *rule) plausible(text string, from, to int) bool {
 	switch secret := text[from:to]; r.ID {
 	case "private-key":

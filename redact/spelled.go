@@ -37,7 +37,7 @@ func (r *reading) add(text string, at, wide int) {
 	}
 }
 
-// literals finds what has escapes in it, or stands in two literals. Only the lines
+// literals finds what has escapes in it, or is in two literals. Only the lines
 // with such are read.
 func (s *ruleSet) literals(out []span, text string) []span {
 	for at := 0; at < len(text); {

@@ -38,7 +38,7 @@ func Example() {
 	//   table.Draw x3
 }
 
-// run stands for a recorder.
+// run represents a recorder.
 func run() *trace.Trace {
 	b := trace.NewBuilder(&trace.Trace{Recorder: "probe", Command: []string{"./app", "--csv", "data.csv"}})
 	start := trace.Frame{Func: b.Func(trace.Function{Name: "main.main"})}

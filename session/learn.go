@@ -92,7 +92,7 @@ func (m *Masker) learnText(l redact.Learner, text string) {
 
 var learnSeed = maphash.MakeSeed()
 
-// LearnText shows the masker a text that stands beside a trace, such as a question.
+// LearnText shows the masker a text that is beside a trace, such as a question.
 func (m *Masker) LearnText(text string) {
 	if m != nil {
 		m.Redactor().Learn(text)

@@ -117,7 +117,7 @@ func (m *Masker) Text(text string) string {
 	return visible.Text(text)
 }
 
-// Clean is Text for what has been masked before, or was said by a model: only what is
+// Clean is Text for what has been masked before, or comes from a model: only what is
 // known to be secret is masked.
 func (m *Masker) Clean(text string) string {
 	if m != nil {

@@ -10,7 +10,7 @@ import (
 	"tracerag/trace"
 )
 
-// PromptInput is what a prompt about some views is made of. There is none of an empty tree
+// PromptInput is what a prompt about some views is made of. An empty tree has none
 // ([*EmptyTreeError]), or of one that takes too much memory ([*LargeTreeError]). With
 // types it has the declarations of the types, constants and variables, too, that its
 // functions name.
@@ -65,7 +65,7 @@ func ownerOf(views []*View) func(trace.Function) *View {
 }
 
 // linesOf returns which lines of a function ran, in each of the runs that called it;
-// nothing if nobody watched them in one of those.
+// nothing if they were not watched in one of those.
 func linesOf(views []*View) func(trace.Function) []trace.Lines {
 	known := map[trace.Function][]trace.Lines{}
 	for _, v := range views {

@@ -15,7 +15,7 @@ type Session struct {
 	// Mask hides secrets in all that is opened; nil leaves them.
 	Mask *Masker
 	// Warn takes what the user should know and what ends nothing: a [*BaselineGoneError].
-	// Nil: nobody wants to know.
+	// May be nil.
 	Warn func(error)
 }
 
@@ -67,7 +67,7 @@ func (s *Session) Open(names []string, o TreeOptions) ([]*View, error) {
 }
 
 // Look builds the trees of views that have their traces, and prunes and focuses them.
-// What the traces hold stays as it is: whoever shows it has masked it.
+// What the traces hold stays as it is: anyone who shows it has masked it.
 func (s *Session) Look(views []*View, o TreeOptions) error {
 	baselines, err := s.baselines(views, o.Baseline)
 	if err != nil {

@@ -118,8 +118,8 @@ func (m *Masker) Hide(tr *trace.Trace) (*Hider, error) {
 // Text masks a string that the trace keeps a part of.
 func (h *Hider) Text(text string) string { return h.r.Text(text) }
 
-// Whole masks in other values what was masked in a part of one: nobody could tell later
-// that it is secret.
+// Whole masks in other values what was masked in a part of one: later it could not be
+// recognised as a secret.
 func (h *Hider) Whole(tr *trace.Trace) {
 	if len(h.r.Findings()) == 0 {
 		return

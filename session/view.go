@@ -107,8 +107,8 @@ func (v *View) File(f *trace.Function) string {
 	return base(f.File)
 }
 
-// Title names a run by its command line. An imported profile has none: nobody
-// knows how its program was started.
+// Title names a run by its command line. An imported profile has none: its
+// program's command is unknown.
 func Title(tr *trace.Trace) string {
 	switch {
 	case len(tr.Command) > 0:

@@ -59,7 +59,7 @@ func parseAsm(at place, src []byte, modTime time.Time) *file {
 	return f
 }
 
-// textName returns the function that a TEXT line defines: what stands between
+// textName returns the function that a TEXT line defines: what is between
 // the middle dot (which ends the package path) and the ABI or "(SB)".
 func textName(line string) (string, bool) {
 	rest, ok := strings.CutPrefix(line, "TEXT")

@@ -233,7 +233,7 @@ func (ix *indexer) comment(doc *ast.CommentGroup, of span) comment {
 	return comment{of.start, of.start, of.line}
 }
 
-// parts indexes what stands inside declaration number n.
+// parts indexes what is inside declaration number n.
 func (ix *indexer) parts(n int, body ast.Node) {
 	numbers := map[int]int{} // literals so far, by outer
 	var stack []int          // for each open node: the innermost literal

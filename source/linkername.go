@@ -125,7 +125,7 @@ func segments(s string) []string {
 	return append(segs, s[start:])
 }
 
-// dropTypeArgs leaves out what stands in square brackets, which may be
+// dropTypeArgs leaves out what is in square brackets, which may be
 // anything: dots, more brackets, struct tags with quotes.
 func dropTypeArgs(s string) string {
 	if !strings.Contains(s, "[") {

@@ -7,7 +7,7 @@ import (
 
 func TestCanonical(t *testing.T) {
 	tests := []struct{ name, want string }{
-		// Declarations stand for themselves.
+		// The name of a declaration is its own.
 		{"main.main", "main.main"},
 		{"example.com/m/p.F", "example.com/m/p.F"},
 		{"example.com/m/p.T.M", "example.com/m/p.T.M"},

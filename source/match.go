@@ -189,7 +189,7 @@ func (q query) partAt(f *file, is func(s span, f *file, base string, line int) b
 	return best
 }
 
-// kind is the kind of part that the last suffix stands for.
+// kind is the kind of part that the last suffix represents.
 func (q query) kind() partKind {
 	if len(q.sym.tail) > 0 {
 		switch last := q.sym.tail[len(q.sym.tail)-1]; {

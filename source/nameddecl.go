@@ -22,7 +22,7 @@ type Decl struct {
 
 // Named returns the declarations of the types, constants and package variables
 // that t names: those of its own package, and of those packages that its file
-// imports, but for the standard library. They stand in the order in which t names
+// imports, but for the standard library. They are in the order in which t names
 // them first, each once. It goes by syntax alone, so that a field or a local
 // variable may now and then be taken for something of the package with the same
 // name, and what is named through an embedded field or by inference is not found.

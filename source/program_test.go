@@ -12,7 +12,7 @@ import (
 )
 
 // unpack copies the modules of testdata/programs to a new directory. Each of
-// their functions passes here.Call a string that stands nowhere else in them;
+// their functions passes here.Call a string that is nowhere else in them;
 // here.Call prints it with what the runtime says of its caller, so that a test
 // can look for the string in the text that was found.
 func unpack(t testing.TB) string {
@@ -112,7 +112,7 @@ type want struct {
 	kind    Kind
 	decl    string
 	parent  string
-	display string // "dep:" stands for the dependency's module
+	display string // "dep:" represents the dependency's module
 	first   string // first line of the text
 	without string // must not be in the text
 }

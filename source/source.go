@@ -108,7 +108,7 @@ type Text struct {
 	Start, End int
 	// DocStart is the first line of the doc comment, or Start.
 	DocStart int
-	// Doc is the comment with its slashes, Signature what stands before
+	// Doc is the comment with its slashes, Signature what is before
 	// the opening brace, Body the whole declaration with its signature.
 	Doc, Signature, Body string
 	// Parent is, for a closure, the linker name of the enclosing

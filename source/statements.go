@@ -12,7 +12,7 @@ type Range struct{ First, Last int }
 
 // Statements asks omit about the statements of t, each by its lines, and returns
 // the lines that can be left out when those are for which it returns true. It does
-// not ask about what is inside of such a statement, and those that stand one after
+// not ask about what is inside of such a statement, and those that are one after
 // the other give one range, with the comments and blank lines before them. A line
 // that has something else on it, such as the brace of the block around, is in no
 // range: what is left still has its structure. Assembly, and what does not parse,

@@ -51,7 +51,7 @@ func pagerCommand() string {
 			command = v
 		}
 	}
-	// A text without its pager is better than a pager that is not there.
+	// A text without its pager is better than a pager that is missing.
 	words := strings.Fields(command)
 	if len(words) == 0 {
 		return ""

@@ -21,7 +21,7 @@ type Waiting struct {
 	end, ended chan struct{}
 }
 
-// waitBefore is how long nothing is said.
+// waitBefore is how long nothing is shown.
 const waitBefore = time.Second
 
 // Wait says what is waited for until [Waiting.Done] is called.

@@ -18,8 +18,8 @@ func (w OnFirstWrite) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// UntilDone is a writer that gives up when a context ends, also amid a write: of what reads
-// our output nobody knows when it goes on.
+// UntilDone is a writer that gives up when a context ends, also amid a write: when a
+// reader of our output goes on is unknown.
 type UntilDone struct {
 	Context context.Context
 	To      io.Writer

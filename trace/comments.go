@@ -84,7 +84,7 @@ const (
 
 func (t *Trace) comments() ([]string, error) {
 	m := meta{FormatVersion, nil, total{t.Calls(), len(t.Nodes)}, t.Name, t.Test, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses, nil, nil}
-	m.Program.Path, m.Program.BuildID = "", "" // they stand in the mapping
+	m.Program.Path, m.Program.BuildID = "", "" // they are in the mapping
 	var out []string
 	add := func(key string, v any) error {
 		var b strings.Builder

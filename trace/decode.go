@@ -76,7 +76,7 @@ func head(p *profile.Profile, got total) (*Trace, *meta, error) {
 	return t, m, nil
 }
 
-// complete adds to a trace what is said of its nodes, and checks it.
+// complete adds to a trace the comments about its nodes, and checks it.
 func complete(t *Trace, m *meta) (*Trace, error) {
 	for _, v := range m.Values {
 		if v.Node < 1 || v.Node > len(t.Nodes) {

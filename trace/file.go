@@ -29,7 +29,7 @@ const (
 	labelLine     = prefix + "line"    // number: line of the call, when the path cannot tell it
 	labelFlag     = prefix + "mark"    // strings: see flagNames
 	labelRoot     = prefix + "root"    // string: RootKind
-	labelGoFunc   = prefix + "go.func" // of a goroutine's root: where its go statement stands
+	labelGoFunc   = prefix + "go.func" // of a goroutine's root: where its go statement is
 	labelGoFile   = prefix + "go.file"
 	labelGoLine   = prefix + "go.line"
 	labelCreator  = prefix + "go.creator" // number: 1-based ordinal of the node that ran it
@@ -71,11 +71,11 @@ func (l Limit) Read(r io.Reader) (*Trace, error) {
 	return complete(t, m)
 }
 
-// Head is a trace without its nodes and what is said of them: all that a list of
+// Head is a trace without its nodes and the comments about them: all that a list of
 // traces says.
 type Head struct {
 	Trace *Trace       // Nodes and Activations are nil
-	Seen  []Activation // as the file has them: nobody has held them against the nodes
+	Seen  []Activation // as the file has them: they are not checked against the nodes
 	Nodes int
 	Calls int64
 }

@@ -29,7 +29,7 @@ const (
 )
 
 // LimitOn is the limit on a machine with so many bytes of memory: half of them, and no
-// less than a trace may have on the smallest machine. 0: it is not known.
+// less than a trace may have on the smallest machine. 0: unknown.
 func LimitOn(memory int64) Limit {
 	const least = 512 << 20
 	if memory <= 0 {

@@ -3,7 +3,7 @@ package trace
 // lineages knows which goroutines descend from which, to find that a goroutine
 // was started by one of its own kind: the question that paths answers for
 // calls, here asked of roots. Its members are roots; what kind of root they are
-// (statement and function, whoever ran it) stands for a function.
+// (statement and function, no matter who ran it) represents a function.
 type lineages struct {
 	paths   paths
 	roots   []NodeID           // by member

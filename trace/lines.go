@@ -12,7 +12,7 @@ import (
 // LineState says what became of one line of a function.
 type LineState byte
 
-// The states of a line. They are also what stands for it in Lines.States.
+// The states of a line. Lines.States has these bytes.
 const (
 	// LineUnknown: whether it ran is not known.
 	LineUnknown LineState = '?'
@@ -29,7 +29,7 @@ const (
 )
 
 // Lines says which lines of a function ran, over all calls of it in the
-// recording. The zero value is that of a function whose lines nobody watched.
+// recording. The zero value is that of a function whose lines were not watched.
 //
 // Statements that follow each other may be left out of the function's text as ones
 // that did not run if at least one of their lines did not, and all others either did
@@ -42,7 +42,7 @@ type Lines struct {
 }
 
 // At returns the state of a line: LineNoCode outside of the function, and
-// LineUnknown everywhere if nobody watched it.
+// LineUnknown everywhere if it was not watched.
 func (l Lines) At(line int) LineState {
 	switch i := line - l.First; {
 	case l.States == "":

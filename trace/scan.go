@@ -146,7 +146,7 @@ func (f *fields) varint() (uint64, error) {
 	if len(ahead) == 10 {
 		return 0, fmt.Errorf("%w: a number in it is too long", errNoProfile)
 	}
-	_, err := f.r.Peek(len(ahead) + 1) // says why there is no more
+	_, err := f.r.Peek(len(ahead) + 1) // says why it ends
 	if err == io.EOF && len(ahead) > 0 {
 		err = io.ErrUnexpectedEOF
 	}
@@ -180,7 +180,7 @@ func (f *fields) bytes(d field) ([]byte, error) {
 		}
 		f.had = n
 	}
-	// What is said to come need not come: room grows with what does.
+	// What is announced need not come: room grows with what does.
 	f.data = f.data[:0]
 	for have := int64(0); have < n; have = int64(len(f.data)) {
 		chunk := min(n-have, max(64<<10, have))

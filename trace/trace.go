@@ -163,7 +163,7 @@ const (
 	RootCallback  RootKind = "callback"  // called from C, from the runtime, or unknown
 )
 
-// Flags are what is to be said of a node beside its count.
+// Flags are what is reported of a node beside its count.
 type Flags uint8
 
 // The flags.

@@ -24,14 +24,14 @@ const MaxActivations = 16
 // Value is an argument or a result as text.
 //
 // Text is one line of Go's notation for values with the types left out, and
-// equal values have equal texts: there are no addresses in it, a map's entries
+// equal values have equal texts: it holds no addresses, a map's entries
 // are in order. What is left out is written "...".
 type Value struct {
 	Name   string `json:"name,omitempty"`   // "" for a result without a name
 	Type   string `json:"type,omitempty"`   // as in Go, by package names: "*http.Request"
 	Text   string `json:"text,omitempty"`   // `"left"`, `&{Name: "Ann", Age: 61}`; "" if Unread says why
 	Cut    bool   `json:"cut,omitempty"`    // Text is not the whole value
-	Unread string `json:"unread,omitempty"` // why there is no Text: "not readable"
+	Unread string `json:"unread,omitempty"` // why Text is empty: "not readable"
 }
 
 // maxValueText bounds each string of a value in a file: a reader need not trust

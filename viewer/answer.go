@@ -83,7 +83,7 @@ func (e *events) send(v event) error {
 // citation is what an answer cites, and where the page has it.
 type citation struct {
 	Text  string `json:"text"`
-	Known bool   `json:"known"`          // it stands in the prompt
+	Known bool   `json:"known"`          // it is in the prompt
 	Func  *int   `json:"func,omitempty"` // of the page; nil: the page does not know it
 	Line  int    `json:"line,omitempty"`
 }
@@ -125,7 +125,7 @@ func (p *Page) locate(c prompt.Citation) (fn, line int, ok bool) {
 }
 
 // at finds the smallest function around a line. A prompt names files of
-// dependencies by a short name of the module, which stands for all but the last
+// dependencies by a short name of the module, which represents all but the last
 // elements of ours.
 func (p *Page) at(file string, line int) (fn, atLine int, ok bool) {
 	want := strings.Split(file, "/")

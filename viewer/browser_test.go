@@ -158,7 +158,7 @@ func testSource(t *testing.T, b *browsertest.Browser) {
 	var links []string
 	p.Eval("[...document.querySelectorAll('.code .call')].map(c => c.closest('.line').dataset.line + ' ' + c.textContent)", &links)
 	// The closure has no name to be a link; and who calls it through sort.Slice
-	// stands at the line's end.
+	// is at the line's end.
 	if want := []string{"7 read", "9 row", "11 main.main.func1 ×7"}; !slices.Equal(links, want) {
 		t.Errorf("links %q, want %q", links, want)
 	}
@@ -299,7 +299,7 @@ func testGraph(t *testing.T, b *browsertest.Browser) {
 	p.Click("#tab-graph")
 	p.Eval("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))", nil)
 	p.Shot("graph")
-	// main is as wide as everything, and what it calls stands below, in order: of
+	// main is as wide as everything, and what it calls is below, in order: of
 	// 26 calls one is read's, 10 are row's and below it, 14 the closure's.
 	var box struct{ X, Y, Width float64 }
 	p.Eval("(() => { const r = document.querySelector('canvas').getBoundingClientRect(); return {x: r.x, y: r.y, width: r.width}; })()", &box)
@@ -443,7 +443,7 @@ func testReport(t *testing.T, b *browsertest.Browser) {
 	}
 	p.Quiet()
 
-	// One that is too small says what it lacks.
+	// One that is too small says what is missing.
 	p, omitted = show(6000)
 	if len(omitted) == 0 {
 		t.Error("6,000 bytes are enough for everything")
@@ -458,7 +458,7 @@ func testReport(t *testing.T, b *browsertest.Browser) {
 }
 
 // contrasts are the style sheet's colours of text that do not reach a contrast of
-// 4.5 to 1 with the backgrounds they stand on (WCAG 2.2, 1.4.3).
+// 4.5 to 1 with the backgrounds they are on (WCAG 2.2, 1.4.3).
 const contrasts = `(() => {
 	const probe = document.createElement('i');
 	document.body.append(probe);

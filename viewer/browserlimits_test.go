@@ -13,7 +13,7 @@ import (
 
 // Pages that are large, deep or empty, in a browser.
 
-// testSizes: nothing is cut off or stands over the edge, in the colours and at the
+// testSizes: nothing is cut off or is over the edge, in the colours and at the
 // widths that people have.
 func testSizes(t *testing.T, b *browsertest.Browser) {
 	f := newFixture(t)
@@ -180,7 +180,7 @@ func testEmpty(t *testing.T, b *browsertest.Browser) {
 	p.Wait("document.querySelector('#panel-run').innerText.includes('./draw')")
 	p.Quiet()
 
-	// Nor is somebody let in without the token; they are told what to do.
+	// Nor is somebody let in without the token; the page says what to do.
 	p = b.Open(t, 1280, 800)
 	p.Go(base + "/")
 	p.Wait("document.querySelector('#banner').innerText.includes('open the URL that tracerag view printed')")

@@ -14,7 +14,7 @@
 // order ([Page] has the particulars): 50,000 nodes are about a megabyte, which a
 // browser parses faster than it would answer one click over a protocol that sends
 // the children of a node at a time. It then makes elements only for the rows in
-// sight. So searching, folding and drawing ask nobody, and work in a report.
+// sight. So searching, folding and drawing need no server, and work in a report.
 // Sources, which have to be looked for on disk, come one by one, and the prompt
 // when the tree is on the screen.
 //
@@ -33,7 +33,7 @@
 //     every other port of this machine, too, since cookies do not know ports;
 //   - has no request that changes anything by GET. Asking the model is a POST.
 //
-// The page may load nothing but its own style and script and talk to nobody but
+// The page may load nothing but its own style and script and connect to nothing but
 // its server (Content-Security-Policy), and its script makes no markup out of
 // strings (Trusted Types), so that a traced program's names and sources stay text.
 package viewer

@@ -23,7 +23,7 @@ type reported struct {
 }
 
 // WriteReport writes the page as one file with the data in it, of at most limit
-// bytes and what the page itself takes. It returns what was left out for want of
+// bytes and what the page itself takes. It returns what was left out because the page has no
 // room, a sentence for each kind; the report says so, too. A third of the room is
 // for the tree, whose deepest levels go first, the rest for the prompt, then for
 // sources and then for observed values, in the order of first calls.
@@ -145,7 +145,7 @@ func (o *overview) cut(limit int) (kept []int, levels int) {
 }
 
 // nearest is where node i is among those that were kept, or the nearest before it:
-// a parent stands before its children. -1 stays -1.
+// a parent is before its children. -1 stays -1.
 func nearest(kept []int, i int) int {
 	if i < 0 {
 		return -1
@@ -175,7 +175,7 @@ func (ns *nodes) only(kept []int) nodes {
 	return out
 }
 
-// pick returns some elements of a column; one that there is not stays so.
+// pick returns some elements of a column; one that is missing stays so.
 func pick[T any](column []T, kept []int) []T {
 	if column == nil {
 		return nil

@@ -25,7 +25,7 @@ type Model interface {
 	Ask(ctx context.Context, d Draft, p *prompt.Prompt, stream io.Writer) (notes []string, err error)
 }
 
-// Server shows a page to whoever has its URL.
+// Server shows a page to anyone who has its URL.
 type Server struct {
 	page     *Page
 	model    Model // nil: none is configured
@@ -66,7 +66,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    1 << 16,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
-		// What clients do wrong is nobody's business here, and libraries do not
+		// What clients do wrong is not reported, and libraries do not
 		// print.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}

@@ -98,7 +98,7 @@ func (r request) send(t testing.TB, base, token string) (int, http.Header, strin
 	if r.host != "" {
 		req.Host = r.host
 	}
-	// Redirects would hide what was answered; there are none.
+	// Redirects would hide what was answered; none exist.
 	answer, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
@@ -330,7 +330,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestLeavingStopsTheModel: an answer that nobody reads any more is paid for, too.
+// TestLeavingStopsTheModel: an answer without a reader is paid for, too.
 func TestLeavingStopsTheModel(t *testing.T) {
 	f := newFixture(t)
 	m := &parrot{pieces: []string{"well"}, hang: make(chan struct{})}

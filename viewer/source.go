@@ -12,9 +12,9 @@ type text struct {
 	Start int    `json:"start,omitempty"` // line of the first of Lines
 	Decl  int    `json:"decl,omitempty"`  // line of the declaration, behind its doc comment
 	Lines []line `json:"lines,omitempty"`
-	Note  string `json:"note,omitempty"` // why there is none, or why it may differ from what ran
+	Note  string `json:"note,omitempty"` // why it is missing, or why it may differ from what ran
 	// Ran has a trace.LineState for each of Lines, over all calls of the function
-	// in its run. "" says that nobody watched.
+	// in its run. "": the lines were not watched.
 	Ran string `json:"ran,omitempty"`
 }
 

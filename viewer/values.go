@@ -5,11 +5,11 @@ import (
 	"tracerag/trace"
 )
 
-// observed are the nodes that a row of the page stands for, of which values are
+// observed are the nodes that a row of the page represents, of which values are
 // known: of one run, or the first's and the second's.
 type observed struct{ before, now *calltree.Node }
 
-// values are the observed calls of a row. Of two runs the first's stand in Before.
+// values are the observed calls of a row. Of two runs the first's are in Before.
 type values struct {
 	Now    []observedCall `json:"now,omitempty"`
 	Before []observedCall `json:"before,omitempty"`
@@ -21,7 +21,7 @@ type observedCall struct {
 	Returned bool          `json:"returned"`
 }
 
-// observe keeps what the next row stands for, if anything was observed of it.
+// observe keeps what the next row represents, if anything was observed of it.
 func (p *Page) observe(before, now *calltree.Node) {
 	if before != nil && before.Values != nil || now != nil && now.Values != nil {
 		p.observed[len(p.overview.Nodes.ID)] = observed{before, now}

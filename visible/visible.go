@@ -70,7 +70,7 @@ func escape(s string, line bool) string {
 	return b.String()
 }
 
-// first is where the first character stands that may have to be escaped, -1 if none
+// first is where the first character is that may have to be escaped, -1 if none
 // does: most texts are clean, and need no copy.
 func first(s string, line bool) int {
 	for i := 0; i < len(s); {
@@ -104,7 +104,7 @@ func spell(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// JSON escapes what is hidden in a text that is JSON, as JSON does: whoever decodes it
+// JSON escapes what is hidden in a text that is JSON, as JSON does: anyone who decodes it
 // gets what was there. Bytes that are no UTF-8 become the replacement character.
 func JSON(s string) string {
 	return eachHidden(s, func(b *strings.Builder, r rune) {
@@ -116,7 +116,7 @@ func JSON(s string) string {
 	})
 }
 
-// InJSON escapes what is hidden in the strings of a text that is JSON: whoever decodes
+// InJSON escapes what is hidden in the strings of a text that is JSON: anyone who decodes
 // it gets strings that [Text] has been applied to.
 func InJSON(s string) string {
 	s = eachHidden(s, func(b *strings.Builder, r rune) { b.WriteString(`\` + spell(r)) })
@@ -144,7 +144,7 @@ func InJSON(s string) string {
 	return b.String()
 }
 
-// eachHidden replaces hidden characters that stand in JSON as they are; white space
+// eachHidden replaces hidden characters that are in JSON as they are; white space
 // between its tokens is none.
 func eachHidden(s string, write func(*strings.Builder, rune)) string {
 	i := first(s, false)

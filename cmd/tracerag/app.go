@@ -119,7 +119,7 @@ func (a *app) dispatch(ctx context.Context, args []string) int {
 	return a.unknown(args)
 }
 
-// unknown reports a command that there is not.
+// unknown reports an unknown command.
 func (a *app) unknown(args []string) int {
 	name := args[0]
 	fmt.Fprintf(a.stderr, "tracerag: no command %q", name)
@@ -255,7 +255,7 @@ func (a *app) dirFlag() string {
 	return " --dir=" + phrase.Quote(a.dir)
 }
 
-// colors is what stands before colours on standard output, nil if it takes none.
+// colors is what precedes colours on standard output, nil if it takes none.
 func (a *app) colors() *string {
 	if !a.color() {
 		return nil

@@ -139,7 +139,7 @@ func haveValues(views []*session.View) error {
 func (a *app) printDiff(views []*session.View, d *calltree.Diff, o *compareFlags, text func() error) (err error) {
 	defer func() {
 		if errors.Is(err, terminal.ErrLeft) {
-			err = nil // the exit code tells all the same
+			err = nil // the exit code tells anyway
 		}
 	}()
 	if o.json {

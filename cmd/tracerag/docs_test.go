@@ -51,7 +51,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestDocsAreComplete looks the other way: what there is stands in the documents.
+// TestDocsAreComplete looks the other way: what exists is in the documents.
 func TestDocsAreComplete(t *testing.T) {
 	readme := readDoc(t, filepath.Join(root, "README.md"))
 	described := map[string]bool{}
@@ -154,7 +154,7 @@ func TestDocFaultsAreFound(t *testing.T) {
 
 // TestMessagesNameFlags: what messages advise can be done. Libraries know no flags:
 // wayout.go adds them. A flag there belongs to some command, unless a command's name
-// stands before it.
+// is before it.
 func TestMessagesNameFlags(t *testing.T) {
 	f := gatherFacts(t)
 	named := 0
@@ -301,7 +301,7 @@ func gatherFacts(t *testing.T) *facts {
 	return f
 }
 
-// exitCodes reads codes.go: constants that nobody uses count, too.
+// exitCodes reads codes.go: unused constants count, too.
 func exitCodes(t *testing.T) map[string]string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0)
@@ -441,7 +441,7 @@ func (f *facts) checkCommand(words []string, fault func(string, ...any)) {
 	flags := f.flags[name]
 	switch {
 	case flags == nil && (name == "help" || name == "version" || name == strings.ToUpper(name) || strings.HasPrefix(name, "-")):
-		return // COMMAND and ... stand for any
+		return // COMMAND and ... mean any
 	case flags == nil:
 		fault("no command %s", name)
 		return

@@ -9,7 +9,7 @@ import (
 	"tracerag/trace/recordtest"
 )
 
-// TestEachAtTerminal: how far it is stands in a line of its own, in which nothing else
+// TestEachAtTerminal: the progress has a line of its own, in which nothing else
 // is written. -timeout is each test's own: the one that hangs ends, and the others
 // have their turn.
 func TestEachAtTerminal(t *testing.T) {

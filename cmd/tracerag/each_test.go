@@ -12,7 +12,7 @@ import (
 	"tracerag/trace/recordtest"
 )
 
-// TestEachMessages: what is said of the tests, and what is refused.
+// TestEachMessages: what is reported of the tests, and what is refused.
 func TestEachMessages(t *testing.T) {
 	dir := recordtest.Tests(t)
 	got := recordtest.See(t, dir, "tracerag", "run", "--each", "go", "test", "-run", "Half|Skipped", "./each")

@@ -40,7 +40,7 @@ func TestGoFlags(t *testing.T) {
 	}
 	recordtest.Saved(t, dir)
 
-	// What cannot be recorded is said once, by tracerag alone.
+	// What cannot be recorded is reported once, by tracerag alone.
 	got = run("--include", "x.org/...", "go", "run", "./cmd/app")
 	if got.Code != 126 || got.Stdout != "" || strings.Count(got.Stderr, "tracerag: ") != 1 || !strings.Contains(got.Stderr, " matches x.org/... ") {
 		t.Errorf("nothing to record:\n%v", got)

@@ -30,7 +30,7 @@ import (
 type hostileFile struct {
 	name  string
 	write func(w *profileWriter)
-	// refused: every command that reads the nodes has to say why it does not.
+	// refused: every command that reads the nodes reports why it does not.
 	refused string
 }
 
@@ -325,7 +325,7 @@ var takesTrace = map[string]func(file string) [][]string{
 	"sizes":  one("sizes", "TRACE"),
 }
 
-// readers are commands that read traces in all ways that there are: whole, their heads,
+// readers are commands that read traces in every way: whole, their heads,
 // all of a directory, those of the same program, as another tool's profile, and for an
 // agent. A file that is refused is given to them; the other commands read as tree does.
 var readers = []string{"tree", "show", "list", "rank", "import", "mcp"}

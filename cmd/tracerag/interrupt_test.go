@@ -63,7 +63,7 @@ func TestOneCtrlCEndsAnAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name, server string
 		args         []string
-		blocked      bool // nobody reads our output
+		blocked      bool // our output is not read
 		kept         bool // some of the answer has come
 	}{
 		{"ask, silent", silent, []string{"ask", "./run.pb.gz", "why?"}, false, false},

@@ -50,7 +50,7 @@ func (a *app) setOutputs(stdout, stderr io.Writer) {
 
 // knownSecrets is the masker of what goes out now, nil for none.
 func (a *app) knownSecrets() *redact.Redactor {
-	// Not before something is said: it takes 20 ms to understand the rules.
+	// Not before something is printed: it takes 20 ms to understand the rules.
 	if a.said != nil && !a.noRedact {
 		a.said.Do(func() { a.masker().LearnArgs(a.args) })
 	}
@@ -61,7 +61,7 @@ func (a *app) knownSecrets() *redact.Redactor {
 func (a *app) flush() {
 	for _, w := range []io.Writer{a.stdout, a.stderr} {
 		if o, ok := w.(*output.Writer); ok {
-			_ = o.Flush() // as for any message: nobody would hear of it
+			_ = o.Flush() // as for any message: the error could not be shown
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // agent is a client of tracerag mcp, which runs as a process of its own, as an agent
-// starts it. It counts the tokens of all that it is told.
+// starts it. It counts the tokens of all answers.
 type agent struct {
 	t       *testing.T
 	session *sdk.ClientSession
@@ -84,7 +84,7 @@ func (a *agent) has(text string, parts ...string) {
 
 // TestFourInquiries answers the inquiries of Kamiya 2024, section 4.4, about
 // fixtures/tablecat, whose README has the answers, by tool calls alone. Nothing is asked
-// about that an earlier answer has not named: whoever follows the tools gets there.
+// about that an earlier answer has not named: anyone who follows the tools gets there.
 func TestFourInquiries(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -248,7 +248,7 @@ func TestMCP(t *testing.T) {
 			t.Errorf("%s %v: failed %v: %s", tt.tool, tt.in, failed, text)
 		}
 	}
-	// What an agent is told is what the command line prints, with the same handles.
+	// An agent reads what the command line prints, with the same handles.
 	cli := func(arguments ...string) string {
 		t.Helper()
 		cmd := exec.Command(commandPath(t), append(arguments, "--quiet", "--dir="+s.Dir())...)
@@ -309,12 +309,12 @@ func TestRecordTool(t *testing.T) {
 	a := startAgent(t, dir, []string{"OPENAI_API_KEY=" + key}, "--allow-run")
 
 	// The arguments are the program's as they are, its input is empty, and what it
-	// prints is told, but no secret.
+	// prints is in the answer, but no secret.
 	text := a.ask("record", args{"command": []string{stdio, "a b", "$(id)", "'", key}, "dir": "sub"})
 	a.has(text, "exit status 0", `"a b" "$(id)" "'"`, "directory: "+filepath.Join(dir, "sub"), "[REDACTED:")
 	a.has(a.ask("call_tree", nil), "main.main")
 
-	// A program that fails is no failure of the tool, but one that is not there is.
+	// A program that fails is no failure of the tool, but one that is missing is.
 	a.has(a.ask("record", args{"command": []string{exits, "-how=exit"}}), "(exit status 3)")
 	text, failed := a.call("record", args{"command": []string{"./nothing"}})
 	if !failed || !strings.Contains(text, "program ./nothing not found") {

@@ -16,7 +16,7 @@ import (
 	"tracerag/trace/store"
 )
 
-// TestReal records programs that nobody here wrote, by the recorder that tracerag
+// TestReal records programs of others, by the recorder that tracerag
 // chooses, and the first of them by breakpoints, too. What they print, write and
 // exit with must be what it is without a recorder, and the trace must give a
 // tree and a prompt with sources. TRACERAG_REAL=all records the large ones, too.

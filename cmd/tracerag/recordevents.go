@@ -167,7 +167,7 @@ func (a *app) observed(seen record.Observed) {
 	a.without(seen.Unknown, "DWARF does not describe")
 }
 
-// without names functions of which there are no values.
+// without names functions without values.
 func (a *app) without(names []string, why string) {
 	if len(names) == 0 {
 		return

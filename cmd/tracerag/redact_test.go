@@ -30,7 +30,7 @@ var leaks = map[string]string{
 }
 
 // leaky puts testdata/program into a directory, and a trace of it: a secret of
-// each kind stands in the sources and in what the trace knows of the run.
+// each kind is in the sources and in what the trace knows of the run.
 func leaky(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -72,7 +72,7 @@ func leaky(t *testing.T) (dir string) {
 }
 
 // TestSecretsStayHere looks for secrets in everything that the commands print,
-// write for others and send, unless they are told to leave them.
+// write for others and send, unless a flag leaves them.
 func TestSecretsStayHere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts thirty processes")
@@ -143,7 +143,7 @@ func TestSecretsStayHere(t *testing.T) {
 		t.Errorf("the masked trace has another command line: %s", stdout)
 	}
 
-	// What is masked is said, and stands for one and the same in all places.
+	// What is masked is reported, and has one placeholder in all places.
 	text, stderr := run("prompt", question)
 	if again, _ := run("prompt", question); again != text {
 		t.Error("the prompt is another one the second time")

@@ -333,7 +333,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *record.Recording,
 	ask := ""
 	switch {
 	case errors.As(err, &over), errors.As(err, &large):
-		a.note("%s", withWayOut(err)) // nobody has asked yet
+		a.note("%s", withWayOut(err)) // no question is asked yet
 	case err != nil:
 		return err
 	default:

@@ -197,7 +197,7 @@ func TestCompletionAtTerminal(t *testing.T) {
 
 func init() { testCommands["slow"] = slow }
 
-// slow is a command that takes two seconds, with a message in the midst of it.
+// slow is a command that takes two seconds, with a message in the middle of it.
 func slow() {
 	a := &app{stderr: os.Stderr, getenv: os.Getenv}
 	done := a.wait("counting sheep")
@@ -289,7 +289,7 @@ func TestPager(t *testing.T) {
 	}
 }
 
-// TestMessagesWaitForThePager: what is said after the text stands after the text.
+// TestMessagesWaitForThePager: what is said after the text is after the text.
 func TestMessagesWaitForThePager(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

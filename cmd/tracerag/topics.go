@@ -12,7 +12,7 @@ import (
 type topic struct {
 	name  string
 	title string // "Models: which one is asked, and with which key"
-	about string // what of the title is to be said beside the name
+	about string // the part of the title that is printed beside the name
 	text  string
 }
 

@@ -26,7 +26,7 @@ func buildInfo() string {
 }
 
 // describeBuild names the version, the commit with its date, the Go release and
-// the platform: what a report of a fault has to say.
+// the platform: what a report of a fault needs.
 func describeBuild(info *debug.BuildInfo) string {
 	v, commit, date, modified := buildOf(info)
 	parts := []string{}

@@ -111,7 +111,7 @@ func TestView(t *testing.T) {
 	}
 	p.Quiet()
 
-	// The page and its keep-alive connection are open; the end is clean all the same.
+	// The page and its keep-alive connection are open; the end is clean anyway.
 	if err := view.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func TestLossWayOut(t *testing.T) {
 }
 
 // TestLongPrompts: a prompt that is so long that answers get worse is no error, and the
-// flags that make it shorter are named all the same.
+// flags that make it shorter are named anyway.
 func TestLongPrompts(t *testing.T) {
 	for total, want := range map[int]bool{prompt.LongFrom: true, prompt.LongFrom - 1: false} {
 		var stderr bytes.Buffer

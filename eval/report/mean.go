@@ -11,7 +11,7 @@ type Mean struct {
 	N     int // of answers; 0 is no mean
 	Value float64
 
-	// Half is half of the 95 % confidence interval; NaN where there is none.
+	// Half is half of the 95 % confidence interval; NaN if unknown.
 	Half float64
 
 	variance float64 // of the mean; NaN if unknown

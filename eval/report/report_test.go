@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write what is in testdata anew")
 
 // marked are answers and what a person gave them: for each cell the points of both
 // repetitions, of four. A star is an answer that cites what its prompt has not, a dash an
-// answer that there is not.
+// answer that does not exist.
 const marked = `
 one where   full        gpt-x   4    3
 one where   T           gpt-x   4*   2*

@@ -126,7 +126,7 @@ func (in *Input) grader() string {
 }
 
 // variants are those of some experiments: the paper's, then others, in the
-// experiments' order, then those that there are only answers or sizes of.
+// experiments' order, then those that have only answers or sizes.
 func (in *Input) variants(experiments []*eval.Experiment) []eval.Variant {
 	var listed, more []eval.Variant
 	of := map[string]bool{}

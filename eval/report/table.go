@@ -36,7 +36,7 @@ type cell struct {
 	fields []string
 }
 
-// missing stands where there is nothing to say.
+// missing is shown where there is nothing to say.
 const missing = "–"
 
 func textColumn(name string) column   { return column{name, []string{name}, false} }

@@ -47,7 +47,7 @@ type Dir struct {
 	unlock func()
 }
 
-// Open opens the directory for one process at a time, and makes it if it is not there.
+// Open opens the directory for one process at a time, and makes it if it is missing.
 // While another process works in it, wait is called once (unless nil), and Open waits.
 func Open(path string, wait func()) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
@@ -278,7 +278,7 @@ type Run struct {
 	Of    string `json:"of"`    // a hash of all that it was made of
 }
 
-// Run returns which trace a run is, the zero Run if there is none.
+// Run returns which trace a run is, the zero Run if it was not recorded.
 func (d *Dir) Run(experiment, name string) (Run, error) {
 	var r Run
 	err := d.read(&r, "runs", experiment, name+".json")

@@ -241,7 +241,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestAnotherModelGoesOn: a model that is not there does not end the others.
+// TestAnotherModelGoesOn: a model that is missing does not end the others.
 func TestAnotherModelGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

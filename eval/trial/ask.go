@@ -21,7 +21,7 @@ import (
 	"tracerag/prompt/tokens"
 )
 
-// answerTokens is what an answer may have when its price is known and nobody said
+// answerTokens is what an answer may have when its price is known and no option says
 // otherwise: a ceiling of cost is none without it.
 const answerTokens = 16_000
 
@@ -31,12 +31,12 @@ type Options struct {
 	Trials []*Trial
 
 	Models      []string // that are asked instead of those that experiments name
-	Default     string   // that is asked where an experiment names none; "": nobody
+	Default     string   // that is asked where an experiment names none; "": none
 	Judge       string   // that grades answers, too; "": none
 	Temperature *float64 // nil: the models' own
 	Contexts    tokens.Models
 	Limits      throttle.Limits
-	DryRun      bool // nobody is asked
+	DryRun      bool // no model is asked
 
 	Config func(model string) (llm.Config, error)
 	Mask   func(string) string // secrets in what a model says
@@ -52,7 +52,7 @@ type Examiner struct {
 	Options
 	clients map[string]*llm.Client
 	configs map[string]llm.Config
-	wrong   map[string]error // why there is no client
+	wrong   map[string]error // why a client could not be made
 	stop    chan struct{}
 
 	mu   sync.Mutex

@@ -31,7 +31,7 @@ func (x *examinee) asking(maxCost float64, change func(*Options)) outcome {
 	})
 }
 
-// TestCosts: nothing is spent that nobody has allowed.
+// TestCosts: nothing is spent without leave.
 func TestCosts(t *testing.T) {
 	x := newExaminee(t)
 	var none *NoCeilingError
@@ -86,7 +86,7 @@ func TestCostsOfOthers(t *testing.T) {
 		t.Errorf("%d questions were asked, want 1, %d open\n%s", n, out.open, out.messages)
 	}
 
-	// What the judge needs is said before anything is paid for.
+	// What the judge needs is reported before anything is paid for.
 	var none *NoCeilingError
 	out = x.asking(0, func(o *Options) { o.Models, o.Judge = []string{"free"}, "gpt-4o" })
 	if n := len(broken.Requests()); n != 1 || !errors.As(out.err, &none) || none.Judge != "gpt-4o" {
@@ -137,7 +137,7 @@ func TestUnsaved(t *testing.T) {
 	x.everything(0)
 }
 
-// TestTooLong: what is larger than a model's context is not asked, and it is said whether
+// TestTooLong: what is larger than a model's context is not asked, and reported, and whether
 // that size is known.
 func TestTooLong(t *testing.T) {
 	x := newExaminee(t)

@@ -111,7 +111,7 @@ func TestGoesOn(t *testing.T) {
 			out := <-ended
 			open := twiceQuestions - 5
 			if judge != "" {
-				open += 5 // answers that nobody judged
+				open += 5 // answers without a judgement
 			}
 			if out.err != nil || out.open != open || x.requests() != 5 || !strings.Contains(out.messages, "5 of 24 questions answered") {
 				t.Errorf("%d open, want %d, %v, after %d questions\n%s", out.open, open, out.err, x.requests(), out.messages)
@@ -154,7 +154,7 @@ func TestGoesOn(t *testing.T) {
 	})
 }
 
-// A process that is killed has nobody to tell: what it wrote is all that there is.
+// A process that is killed reports nothing: only what it wrote is left.
 func TestProcessCarriesOut(t *testing.T) {
 	x := newExaminee(t)
 	cmd := x.process(2)

@@ -27,7 +27,7 @@ func (x *Examiner) judgeIsReady() error {
 }
 
 // judgements are the jobs of all answers that the judge has not graded yet. Its reply
-// may be of no use; it was paid for, and is kept all the same.
+// may be of no use; it was paid for, and is kept anyway.
 func (x *Examiner) judgements() ([]throttle.Job, error) {
 	var jobs []throttle.Job
 	all := 0

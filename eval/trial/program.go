@@ -60,7 +60,7 @@ func installed(ctx context.Context, module, version string, begun func(Step) fun
 }
 
 // goBuilds runs the go command, which is to put one program into a directory that
-// "{}" stands for, and moves that directory to where it belongs when it is whole.
+// "{}" represents, and moves that directory to where it belongs when it is whole.
 func goBuilds(ctx context.Context, to, from string, env []string, args ...string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return "", err
@@ -103,7 +103,7 @@ func onlyFile(dir string) (string, error) {
 	return filepath.Join(dir, entries[0].Name()), nil
 }
 
-// lastLines is the end of what a program printed, to stand below an error.
+// lastLines is the end of what a program printed, printed below an error.
 func lastLines(text string) string {
 	const most = 10
 	lines := strings.Split(strings.TrimSpace(text), "\n")

@@ -22,7 +22,7 @@ func Sizes(trials []*Trial, tokenizers []string) report.Input {
 	return in
 }
 
-// Grade adds the answers that there are, with the marks of all graders: of people, too, if
+// Grade adds the saved answers, with the marks of all graders: of people, too, if
 // there is the path of a sheet. That is read, and written with rows for all answers.
 func (x *Examiner) Grade(in *report.Input, sheet string) error {
 	for _, t := range x.Trials {

@@ -61,7 +61,7 @@ func (x *Examiner) saved(err error, place string, answer any) error {
 	}
 	err = fmt.Errorf("its answer was not saved: %w", err)
 	if data, wrong := json.MarshalIndent(answer, "", "  "); wrong == nil {
-		if f, wrong := os.CreateTemp("", "tracerag-*.json"); wrong == nil { // whose name nobody can foresee
+		if f, wrong := os.CreateTemp("", "tracerag-*.json"); wrong == nil { // whose name cannot be guessed
 			_, wrong = f.Write(data)
 			if errors.Join(wrong, f.Close()) == nil {
 				err = fmt.Errorf("%w (it is in %s: move it to %s)", err, f.Name(), place)

@@ -62,14 +62,14 @@ func (t *Trial) inquiry(id string) *inquiry {
 	return nil
 }
 
-// NoModelError says that an experiment names no models, and nobody else did.
+// NoModelError says that an experiment names no models, and no option does.
 type NoModelError struct {
 	Path string // of the experiment's file
 }
 
 func (e *NoModelError) Error() string { return fmt.Sprintf("%s names no models", e.Path) }
 
-// NoCeilingError says that questions cost money, and nobody said how much may be spent.
+// NoCeilingError says that questions cost money, and no option says how much may be spent.
 type NoCeilingError struct {
 	Judge string  // the model that costs money; "": those that are asked
 	Need  float64 // US dollars that are enough, with what was spent; 0: not known yet

@@ -264,7 +264,7 @@ func compare(t *testing.T, d *detect.Detector, name, text string) int {
 		if s.RuleID == "generic-api-key" && identifier.MatchString(s.Secret) {
 			continue // may be a name
 		}
-		// What stands elsewhere in a longer word, or spelled otherwise, is not this one.
+		// What is elsewhere in a longer word, or spelled otherwise, is not this one.
 		if strings.Count(masked, s.Secret) >= strings.Count(text, s.Secret) {
 			t.Errorf("%s: %s found %q, which stays in\n%.2000s", name, s.RuleID, s.Secret, masked)
 		}

@@ -70,7 +70,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestNoneIsInTheRepository: whoever writes a secret down here has a scanner of sources
+// TestNoneIsInTheRepository: anyone who writes a secret down here has a scanner of sources
 // refuse the repository, and a detector that knows it pass.
 func TestNoneIsInTheRepository(t *testing.T) {
 	files, err := filepath.Glob("*.go")

@@ -30,7 +30,7 @@ import (
 )
 
 // Rule finds secrets of one kind: what its regular expression matches, or a group
-// of it, where a keyword stands within the match, if it is random enough and
+// of it, where a keyword is within the match, if it is random enough and
 // nothing allows it.
 type Rule struct {
 	ID       string // "aws-access-token"

@@ -228,7 +228,7 @@ func TestSignalsAreForwarded(t *testing.T) {
 }
 
 // TestRecorderKilled has the target end with its recorder: its code is full of
-// breakpoints that nobody would handle.
+// unhandled breakpoints.
 func TestRecorderKilled(t *testing.T) {
 	rec, _ := waiting(t)
 	pid := childOf(t, rec)

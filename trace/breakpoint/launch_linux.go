@@ -32,7 +32,7 @@ func supported(f *executable.File) error {
 // "tracerag run app | less" one could not read the keyboard. So the target is
 // started here, as a shell would, and delve attaches to it.
 func launch(t *target.Target) (*proc.TargetGroup, error) {
-	// Only the thread that starts the target can let go of it again.
+	// Only the thread that starts the target can detach from it again.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	pid, err := startStopped(t)
@@ -53,7 +53,7 @@ func launch(t *target.Target) (*proc.TargetGroup, error) {
 }
 
 // startStopped starts the target and leaves it, as a stopped process that
-// nobody traces, before its first instruction.
+// is not traced, before its first instruction.
 func startStopped(t *target.Target) (pid int, err error) {
 	files, release, err := t.Files()
 	if err != nil {
@@ -64,7 +64,7 @@ func startStopped(t *target.Target) (pid int, err error) {
 		Dir: t.Dir, Files: files[:],
 		Sys: &unix.SysProcAttr{
 			Ptrace: true, // stops it when it has become the program
-			// Without us it would run into breakpoints that nobody handles.
+			// Without us it would run into unhandled breakpoints.
 			Pdeathsig: unix.SIGKILL,
 		},
 	})

@@ -48,7 +48,7 @@ type Observation struct {
 	NotEntered  []string           // functions that have no code of their own: the compiler inlined them everywhere
 	Unknown     []string           // functions that the program's DWARF does not describe
 	TimedOut    bool               // the run was ended for it took too long
-	Full        bool               // there is no room for more values
+	Full        bool               // more values do not fit
 }
 
 // Observe runs the target once more and reads the arguments and results of the

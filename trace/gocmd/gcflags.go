@@ -37,7 +37,7 @@ func mayBeStd(pattern string) bool {
 	return !strings.Contains(strings.ReplaceAll(first, "...", ""), ".")
 }
 
-// merge returns the values of -gcflags that stand for one of the user's and keep
+// merge returns the values of -gcflags that mean one of the user's and keep
 // inlining off: usually the same with -l added. The go command's rules for such a
 // value are those of "go help build": a pattern and "=" before flags that begin
 // with "-", and without them the packages of the command line.

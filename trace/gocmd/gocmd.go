@@ -57,7 +57,7 @@ type Command struct {
 	// run; Args is the go run of it.
 	Package bool
 
-	// Debug has Rewrite keep the symbols and DWARF, for whoever reads arguments.
+	// Debug has Rewrite keep the symbols and DWARF, for anyone who reads arguments.
 	Debug bool
 
 	verb   int    // index of the verb
@@ -99,7 +99,7 @@ func Parse(args []string) (*Command, error) {
 		return nil, nil
 	}
 	if _, err := exec.LookPath(args[0]); err != nil {
-		return nil, nil // let it be reported as any program that is not there
+		return nil, nil // let it be reported as any program that is missing
 	}
 	return c, c.check()
 }
@@ -201,7 +201,7 @@ func execError(where string) error {
 	return errors.New(where + " cannot be recorded: the recorder itself must start the program. Leave -exec out, or build the program first and record it")
 }
 
-// Program returns the words that stand for the program alone: the whole command
+// Program returns the words that represent the program alone: the whole command
 // line of go test, and that of go run without the program's arguments.
 func (c *Command) Program() []string {
 	if c.Verb == "run" {

@@ -20,7 +20,7 @@ func TestRewrite(t *testing.T) {
 		in      string
 		goflags string
 		include string
-		want    string // INS stands for inserted; "" for a command line that is none of ours
+		want    string // INS represents inserted; "" for a command line that is none of ours
 		program string // of go run, the words for the program; "" for all of in
 		debug   bool
 	}{

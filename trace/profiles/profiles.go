@@ -137,7 +137,7 @@ func typeNames(p *profile.Profile) []string {
 	return names
 }
 
-// checkNames refuses a profile of bare addresses: nothing can be told of it.
+// checkNames refuses a profile of bare addresses: it names no function.
 func checkNames(p *profile.Profile) error {
 	for _, f := range p.Function {
 		if functionName(f) != "" {

@@ -15,7 +15,7 @@ import (
 // while it runs. A recorder that changes that code, or has memory there, must know. Each
 // field names what was found in the program's file, in words for the user, or is empty.
 //
-// The linker leaves out what nobody calls, so what is in the file is there for a reason.
+// The linker leaves out what is never called, so what is in the file is there for a reason.
 // It is found from the file alone: nothing of the program has run.
 type OwnCode struct {
 	// Changes: the program writes over its own functions, as libraries do that replace

@@ -29,7 +29,7 @@ type Target struct {
 	// NoInput runs the program with empty standard input.
 	NoInput bool
 	// Silent runs the program without our standard input, output, error and
-	// terminal: a baseline's output is nobody's.
+	// terminal: a baseline's output is not shown.
 	Silent bool
 	// Output takes the program's standard output and error, in place of ours; nil
 	// leaves it ours.

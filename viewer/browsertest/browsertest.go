@@ -421,7 +421,7 @@ func (p *Page) ClickAt(x, y float64, times int) {
 	}
 }
 
-// keyCodes are the Windows key codes that pages are told of keys without a text.
+// keyCodes are the Windows key codes of keys without a text, as pages see them.
 var keyCodes = map[string]int{"Enter": 13, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36,
 	"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Tab": 9}
 

@@ -4,7 +4,7 @@
 // # Where they are
 //
 // DWARF says where a variable is, but of optimised code it says it of the
-// variables that are still used: an argument that nobody reads has no place, and
+// variables that are still used: an argument that is never read has no place, and
 // nor has a result, which is a value of its return statement and no variable. So
 // the places are computed here, from the types in DWARF and Go's calling
 // convention (src/cmd/compile/abi-internal.md of the Go distribution): arguments on entry,
@@ -12,7 +12,7 @@
 //
 // What is computed is held against what DWARF says. Where the two differ, as they
 // would for a function that was not compiled for this convention, nothing is shown:
-// a value that is missing misleads nobody.
+// a missing value does not mislead.
 //
 // # How they are written
 //
@@ -42,8 +42,8 @@ var errNoDWARF = errors.New("it has no DWARF debugging information, which holds 
 // Reader reads the values of one program. It is made while the program is stopped,
 // and used while it is.
 type Reader struct {
-	// Mask hides the secrets in a string that is about to be cut: of what is left of
-	// one nobody could tell that it was a secret. Nil hides nothing. Strings that are
+	// Mask hides the secrets in a string that is about to be cut: in what is left
+	// of one, a secret could not be recognised. Nil hides nothing. Strings that are
 	// kept whole can be masked whenever they are shown.
 	Mask func(string) string
 
