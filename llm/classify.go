@@ -80,13 +80,13 @@ func (x *exchange) serverSays(s said, status int) *Error {
 	if n := count(json.Number(s.code)); status == 0 && n >= 400 && n < 600 {
 		status, e.Status = n, n // OpenRouter and vLLM put the status there
 	}
-	prompt, limit, long := matchSizes(overflowSizes, s.message)
+	prompt, limit, long := matchSizes(overflowSizes(), s.message)
 	code := s.code
 	if code == "" {
 		code = s.kind
 	}
 	switch {
-	case status == 429 && first(&prompt, &limit, requestLimit, s.message):
+	case status == 429 && first(&prompt, &limit, requestLimit(), s.message):
 		e.Kind, e.what = KindTooLarge, "the prompt is larger than the account may send in one request"
 		e.hint = "make the prompt smaller, ask a model with a higher limit, or raise the account's tier; waiting does not help"
 		e.PromptTokens, e.LimitTokens = prompt, limit

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // The servers agree neither on the code nor on the words for a prompt that is
@@ -50,12 +51,15 @@ var requestLimit = compileAll(
 	`request too large for`,
 )
 
-func compileAll(patterns ...string) []*regexp.Regexp {
-	var out []*regexp.Regexp
-	for _, p := range patterns {
-		out = append(out, regexp.MustCompile(`(?i)`+strings.ReplaceAll(p, "N", `[0-9][0-9,]*`)))
-	}
-	return out
+// compileAll compiles the patterns when the first refusal is looked at: it takes 10 ms,
+// which every command would wait for.
+func compileAll(patterns ...string) func() []*regexp.Regexp {
+	return sync.OnceValue(func() (out []*regexp.Regexp) {
+		for _, p := range patterns {
+			out = append(out, regexp.MustCompile(`(?i)`+strings.ReplaceAll(p, "N", `[0-9][0-9,]*`)))
+		}
+		return out
+	})
 }
 
 // matchSizes gives the sizes that the first matching pattern finds, 0 where it
