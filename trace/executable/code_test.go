@@ -5,8 +5,11 @@ import (
 	"debug/elf"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"tracerag/fixtures"
 )
 
 func TestCode(t *testing.T) {
@@ -86,5 +89,47 @@ func TestCallPCs(t *testing.T) {
 	}
 	if n == 0 {
 		t.Error("nothing is inlined")
+	}
+}
+
+// TestOpenCode reads a program's code and data in parts, and compares them with all of it.
+func TestOpenCode(t *testing.T) {
+	f, err := Open(fixtures.Build(t, "closures"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := f.Code()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := f.OpenCode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(addr, n uint64) {
+		t.Helper()
+		if got, want := parts.Bytes(addr, n), whole.Bytes(addr, n); !bytes.Equal(got, want) || (got == nil) != (want == nil) {
+			t.Fatalf("%d bytes at %#x are not those of the file", n, addr)
+		}
+	}
+	for i := range f.Funcs {
+		same(f.Funcs[i].Entry, f.Funcs[i].End-f.Funcs[i].Entry)
+	}
+	for _, g := range whole.im.regions {
+		for _, n := range []uint64{0, 1, 5, codeChunk, codeChunk + 1, g.size} {
+			same(g.addr, n)
+			same(g.addr+codeChunk-2, n)
+			same(g.addr+g.size-n, n)
+			same(g.addr+g.size-n+1, n)
+		}
+	}
+	if got, want := parts.Data(), whole.Data(); !reflect.DeepEqual(got, want) {
+		t.Error("the data are not those of the file")
+	}
+	if err := parts.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := whole.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -169,10 +169,9 @@ func (im *image) words(addr uint64, n int) []uint64 {
 	return w
 }
 
-// pointersTo returns the addresses of the words that hold the address target
-// in the file's data.
-func (im *image) pointersTo(target uint64) ([]uint64, error) {
-	var found []uint64
+// pointersTo yields the addresses of the words that hold the address target in the file's
+// data, until yield returns false. Data behind that are not read.
+func (im *image) pointersTo(target uint64, yield func(at uint64) bool) error {
 	// Small regions first: the moduledata has had a section of its own since
 	// Go 1.26.
 	rs := slices.Clone(im.regions)
@@ -184,12 +183,12 @@ func (im *image) pointersTo(target uint64) ([]uint64, error) {
 		}
 		d, err := im.load(r)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if im.pointer != nil {
 			for i := 0; i+8 <= len(d); i += 8 {
-				if im.pointer(le.Uint64(d[i:])) == target {
-					found = append(found, r.addr+uint64(i))
+				if im.pointer(le.Uint64(d[i:])) == target && !yield(r.addr+uint64(i)) {
+					return nil
 				}
 			}
 			continue
@@ -199,12 +198,12 @@ func (im *image) pointersTo(target uint64) ([]uint64, error) {
 			if j < 0 {
 				break
 			}
-			if i += j; (r.addr+uint64(i))%8 == 0 {
-				found = append(found, r.addr+uint64(i))
+			if i += j; (r.addr+uint64(i))%8 == 0 && !yield(r.addr+uint64(i)) {
+				return nil
 			}
 		}
 	}
-	return found, nil
+	return nil
 }
 
 // buildID returns the Go build ID, or else the GNU one.

@@ -17,14 +17,14 @@ const moduleWords = 80
 // findModuledata looks for the module that owns the table. A Go program is one
 // module; plugins and shared libraries, which are more, load theirs at run time.
 func findModuledata(im *image, t *table) (moduledata, error) {
-	at, err := im.pointersTo(t.addr)
-	if err != nil {
-		return moduledata{}, err
-	}
-	for _, a := range at {
-		if m, ok := t.plausibleModule(im.words(a, moduleWords)); ok {
-			return m, nil
-		}
+	var m moduledata
+	found := false
+	err := im.pointersTo(t.addr, func(at uint64) bool {
+		m, found = t.plausibleModule(im.words(at, moduleWords))
+		return !found
+	})
+	if err != nil || found {
+		return m, err
 	}
 	// A position-independent executable may have the pointers in its
 	// relocations only. There can be millions: one pass to find the

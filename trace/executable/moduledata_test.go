@@ -22,7 +22,8 @@ func TestModuledataLayouts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := im.pointersTo(want.addr)
+	var at []uint64
+	err = im.pointersTo(want.addr, func(a uint64) bool { at = append(at, a); return true })
 	if err != nil || len(at) == 0 {
 		t.Fatalf("the table's address is at %#x, %v", at, err)
 	}

@@ -86,6 +86,9 @@ func sumImage(r io.ReaderAt, size int64) (sum [sha256.Size]byte, err error) {
 	return sum, nil
 }
 
+// Info describes the program's file, as it was when it was opened; nil if it was none.
+func (f *File) Info() os.FileInfo { return f.info }
+
 // IsAt reports whether the file at path, such as the /proc/PID/exe of a process, is
 // the program that was opened: the same file, or another one with the same sum.
 func (f *File) IsAt(path string) (bool, error) {

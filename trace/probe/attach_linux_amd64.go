@@ -87,14 +87,14 @@ func (l *Live) Found() string { return l.found }
 // changeAll patches a process whose threads are stopped. If it fails the process is as
 // it was.
 func (l *Live) changeAll(o Options) (err error) {
-	if err := l.r.matches(l.t, l.p); err != nil {
+	if _, err := l.r.matches(l.t, l.p); err != nil {
 		if !l.p.cached {
 			return err
 		}
 		if l.p, err = planAnew(l.t, o); err != nil {
 			return err
 		}
-		if err := l.r.matches(l.t, l.p); err != nil {
+		if _, err := l.r.matches(l.t, l.p); err != nil {
 			return err
 		}
 	}
@@ -153,8 +153,8 @@ func (l *Live) change(o Options) error {
 // same instruction: all but the first.
 func insides(patches []stubs.Patch) []ptrace.Range {
 	out := make([]ptrace.Range, 0, len(patches))
-	for _, p := range patches {
-		out = append(out, ptrace.Range{Start: p.Addr + 1, End: p.Addr + uint64(len(p.New))})
+	for i := range patches {
+		out = append(out, ptrace.Range{Start: patches[i].Addr + 1, End: patches[i].End()})
 	}
 	return out
 }
@@ -164,13 +164,12 @@ func insides(patches []stubs.Patch) []ptrace.Range {
 func (l *Live) inUse(patches []stubs.Patch) (map[uint64]bool, error) {
 	inside := map[uint64]uint64{}
 	lo, hi := ^uint64(0), uint64(0)
-	for _, p := range patches {
-		for i := range uint64(len(p.New)) {
-			if i > 0 {
-				inside[p.Addr+i] = p.Addr
-			}
+	for i := range patches {
+		p := &patches[i]
+		for at := p.Addr + 1; at < p.End(); at++ {
+			inside[at] = p.Addr
 		}
-		lo, hi = min(lo, p.Addr), max(hi, p.Addr+uint64(len(p.New)))
+		lo, hi = min(lo, p.Addr), max(hi, p.End())
 	}
 	var words []savedPC
 	err := l.r.scan(func(at, word uint64) {

@@ -22,29 +22,25 @@ import (
 	"tracerag/trace/target"
 )
 
-// planFiles is the number of plans that are kept, the latest used ones.
-const planFiles = 64
+// planFiles is the number of plans and facts that are kept, the latest used ones.
+const planFiles = 128
 
 // planMagic begins a file with a plan. The plan's key follows, so that a plan under
 // another's name is not used, and then the plan.
 const planMagic = "tracerag plan file 1\n"
 
 // planName is what the files of plans are called.
-var planName = regexp.MustCompile(`^([0-9a-f]{32}\.plan|new-[0-9]+)$`)
+var planName = regexp.MustCompile(`^([0-9a-f]{32}\.(plan|facts)|new-[0-9]+)$`)
 
 // planKey is the SHA-256 of everything that a plan depends on: the planner, the program's
 // code and tables, and what is to be recorded. A build ID is not enough. Whoever
 // builds may set it, and some build systems set the same for all programs.
 type planKey [sha256.Size]byte
 
-// newPlanKey returns the key of the target's plan by this planner. An error is about
-// the target's file.
-func newPlanKey(planner string, t *target.Target, o Options) (key planKey, err error) {
+// newPlanKey returns the key of the target's plan by this planner; sum is that of its
+// file.
+func newPlanKey(planner string, sum []byte, t *target.Target, o Options) (key planKey) {
 	f := t.Binary
-	sum, err := f.Sum()
-	if err != nil {
-		return key, err
-	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%x %s %s/%s\n", planner, sum, f.GoVersion, f.GOOS, f.GOARCH)
 	fmt.Fprintf(h, "inlined=%t lines=%t\n", !o.NoInlined, !o.NoLines)
@@ -58,7 +54,7 @@ func newPlanKey(planner string, t *target.Target, o Options) (key planKey, err e
 		fmt.Fprintf(h, "%q\n", pkg)
 	}
 	h.Sum(key[:0])
-	return key, nil
+	return key
 }
 
 // recordedPackages returns the packages of the target that are recorded, sorted.
@@ -92,12 +88,14 @@ var planner = sync.OnceValues(func() (string, error) {
 // it, or damaged what is there: it is used only if it is ours alone, and so is each
 // file.
 type plans struct {
-	dir *os.Root
-	key planKey
+	dir     *os.Root
+	planner string
+	key     planKey
 }
 
-// openPlans opens the directory, which is made where there is none. It is nil if it
-// cannot be used: then each run plans anew. An error is about the target's file.
+// openPlans opens the directory, which is made where there is none, and tells the target
+// what is known of it. It is nil if it cannot be used: then each run plans anew. An error is
+// about the target's file.
 func openPlans(t *target.Target, o Options) (*plans, error) {
 	if o.CacheDir == "" {
 		return nil, nil
@@ -110,12 +108,15 @@ func openPlans(t *target.Target, o Options) (*plans, error) {
 	if err != nil {
 		return nil, nil
 	}
-	key, err := newPlanKey(us, t, o)
+	c := &plans{dir: dir, planner: us}
+	known, err := c.facts(t)
 	if err != nil {
 		dir.Close()
 		return nil, err
 	}
-	return &plans{dir, key}, nil
+	t.KnowOwnCode(&known.Own)
+	c.key = newPlanKey(us, known.Sum, t, o)
+	return c, nil
 }
 
 // privateDir opens a directory that nobody else may write.
@@ -182,20 +183,7 @@ func (c *plans) load(f *executable.File) *plan.Plan {
 	if c == nil {
 		return nil
 	}
-	// Not to follow a link, and not to wait for whoever writes to a pipe.
-	file, err := c.dir.OpenFile(c.name(), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() || private(info) != nil || info.Size() > mostPlan(f) {
-		return nil
-	}
-	data := make([]byte, info.Size()) // and no more, if it is growing
-	if _, err := io.ReadFull(file, data); err != nil {
-		return nil
-	}
+	data := c.read(c.name(), mostPlan(f))
 	rest, ok := bytes.CutPrefix(data, append([]byte(planMagic), c.key[:]...))
 	if !ok {
 		return nil
@@ -204,34 +192,55 @@ func (c *plans) load(f *executable.File) *plan.Plan {
 	if err != nil || p.Fits(f) != nil {
 		return nil // of another version of ours, or damaged: it is planned and written anew
 	}
-	now := time.Now()
-	_ = c.dir.Chtimes(c.name(), now, now) // it was used
 	return p
 }
 
-// save keeps a plan. It does not matter if it cannot: then the next run plans again.
-// Runs at the same time each write a file of their own and rename it into place when
-// it is whole.
-func (c *plans) save(p *plan.Plan) {
-	if c == nil {
-		return
-	}
-	name, f, err := c.create()
+// read returns a file's content, nil if it is not ours alone, or longer than it may be.
+func (c *plans) read(name string, most int64) []byte {
+	// Not to follow a link, and not to wait for whoever writes to a pipe.
+	file, err := c.dir.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
-		return
+		return nil
 	}
-	_, err = f.Write(slices.Concat([]byte(planMagic), c.key[:], p.Encode()))
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() || private(info) != nil || info.Size() > most {
+		return nil
+	}
+	data := make([]byte, info.Size()) // and no more, if it is growing
+	if _, err := io.ReadFull(file, data); err != nil {
+		return nil
+	}
+	now := time.Now()
+	_ = c.dir.Chtimes(name, now, now) // it was used
+	return data
+}
+
+// save keeps a plan. It does not matter if it cannot: then the next run plans again.
+func (c *plans) save(p *plan.Plan) {
+	if c != nil && c.write(c.name(), slices.Concat([]byte(planMagic), c.key[:], p.Encode())) {
+		c.prune()
+	}
+}
+
+// write writes a file. Runs at the same time each write one of their own and rename it
+// into place when it is whole.
+func (c *plans) write(name string, data []byte) bool {
+	made, f, err := c.create()
+	if err != nil {
+		return false
+	}
+	_, err = f.Write(data)
 	if e := f.Close(); err == nil {
 		err = e
 	}
 	if err == nil {
-		err = c.dir.Rename(name, c.name())
+		err = c.dir.Rename(made, name)
 	}
 	if err != nil {
-		_ = c.dir.Remove(name)
-		return
+		_ = c.dir.Remove(made)
 	}
-	c.prune()
+	return err == nil
 }
 
 // create makes a new file.
@@ -246,11 +255,16 @@ func (c *plans) create() (name string, f *os.File, err error) {
 	return name, f, err
 }
 
-// remove forgets the plan.
-func (c *plans) remove() {
-	if c != nil {
-		_ = c.dir.Remove(c.name())
+// remove forgets the plan and what is known of its program.
+func (c *plans) remove(t *target.Target) {
+	if c == nil {
+		return
 	}
+	_ = c.dir.Remove(c.name())
+	if key, _, ok := factsKey(c.planner, t.Binary.Info()); ok {
+		_ = c.dir.Remove(factsName(key))
+	}
+	t.KnowOwnCode(nil)
 }
 
 // prune removes the plans that were not used for the longest time. Other files are

@@ -7,12 +7,12 @@ import (
 	"tracerag/trace/executable"
 )
 
-// code is the program's code, read from its file when it is first asked for.
+// code is the program's code, of which parts are read from its file when they are asked for.
 type code func() *executable.Code // nil: the file is not there any more, or another
 
 func newCode(f *executable.File) code {
 	return sync.OnceValue(func() *executable.Code {
-		c, err := f.Code()
+		c, err := f.OpenCode()
 		if err != nil {
 			return nil
 		}

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tracerag/trace"
-	"tracerag/trace/executable"
 	"tracerag/trace/probe/patch"
 	"tracerag/trace/probe/patch/plan"
 	"tracerag/trace/probe/patch/stubs"
@@ -51,14 +50,19 @@ type prepared struct {
 
 func prepare(t *target.Target, o Options) (*prepared, error) {
 	f := t.Binary
-	if err := suits(t); err != nil {
-		return nil, err
-	}
-	runtime, err := runtimeLayout(f)
+	runtime, err := suits(t)
 	if err != nil {
 		return nil, err
 	}
+	kept, err := openPlans(t, o)
+	if err != nil {
+		return nil, err
+	}
+	defer kept.close()
 	own, err := t.OwnCode()
+	if err == nil {
+		err = spares(t, own)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +72,6 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 	}
 	defer e.Close()
 	p := &prepared{runtime: runtime, entry: e.Entry, code: newCode(f), protects: own.Protects != ""}
-	kept, err := openPlans(t, o)
-	if err != nil {
-		return nil, err
-	}
-	defer kept.close()
 	if p.plan = kept.load(f); p.plan != nil {
 		p.cached = true
 		return p, nil
@@ -83,10 +82,8 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 	}
 	checked := make(chan error, 1)
 	go func() { checked <- checkLayout(t.Path, f, runtime) }()
-	// The code is read once, for the plan and for what is asked of it later.
 	code, err := f.Code()
 	if err == nil {
-		p.code = func() *executable.Code { return code }
 		p.plan, err = patch.Make(f, code, records, patch.Options{Inlined: !o.NoInlined, Lines: !o.NoLines})
 	}
 	if e := <-checked; e != nil {
@@ -99,24 +96,22 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 	return p, nil
 }
 
-// suits reports why the target is no program for this recorder.
-func suits(t *target.Target) error {
+// suits reports why the target is no program for this recorder, as far as its tables tell.
+func suits(t *target.Target) (payload.Runtime, error) {
 	f := t.Binary
 	if f.GOOS != "linux" || f.GOARCH != "amd64" {
-		return &Unsuitable{Why: fmt.Sprintf("it is a program for %s/%s", f.GOOS, f.GOARCH)}
+		return payload.Runtime{}, &Unsuitable{Why: fmt.Sprintf("it is a program for %s/%s", f.GOOS, f.GOARCH)}
 	}
 	for _, s := range f.Settings {
 		if (s.Key == "-msan" || s.Key == "-asan") && s.Value == "true" {
-			return &Unsuitable{Why: "it is built with " + s.Key + ", whose runtime keeps an account of all memory"}
+			return payload.Runtime{}, &Unsuitable{Why: "it is built with " + s.Key + ", whose runtime keeps an account of all memory"}
 		}
 	}
-	if _, err := runtimeLayout(f); err != nil {
-		return err
-	}
-	own, err := t.OwnCode()
-	if err != nil {
-		return err
-	}
+	return runtimeLayout(f)
+}
+
+// spares reports why the target would not bear changed code.
+func spares(t *target.Target, own target.OwnCode) error {
 	if err := own.Refused(t.Path); err != nil {
 		return err
 	}
@@ -183,7 +178,8 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 		proc.Abandon()
 		return nil, fmt.Errorf("%s: the file was replaced while it was being read; it has not run: start again", t.Path)
 	}
-	if err := r.matches(t, p); err != nil {
+	text, err := r.matches(t, p)
+	if err != nil {
 		return r.other(t, p, o, err)
 	}
 	if !p.sealed && r.unseal(t, p) != nil {
@@ -193,7 +189,7 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 	}
 	patches, err := r.arm(t, p, o)
 	if err == nil {
-		err = r.write(patches)
+		err = r.writeText(patches, text)
 	}
 	if err != nil {
 		return r.other(t, p, o, err)
@@ -223,36 +219,43 @@ func planAnew(t *target.Target, o Options) (*prepared, error) {
 		return nil, err
 	}
 	defer kept.close()
-	kept.remove()
+	kept.remove(t)
 	return prepare(t, Options{NoInlined: o.NoInlined, NoLines: o.NoLines, Memory: o.Memory})
 }
 
+// heldText is a part of a program's text, as it was read when it was held.
+type heldText struct {
+	from uint64
+	code []byte
+}
+
 // matches compares all code that the plan moves or replaces with what the process,
-// which is held, has there. Nothing of it has been changed until then.
-func (r *running) matches(t *target.Target, p *prepared) error {
+// which is held, has there, and returns the text that has it. Nothing of it has been
+// changed until then.
+func (r *running) matches(t *target.Target, p *prepared) (text heldText, err error) {
 	slide, err := r.slide(p)
 	if err != nil {
-		return err
+		return text, err
 	}
 	lo, hi := ^uint64(0), uint64(0)
 	for at, code := range p.plan.Displaced(slide) {
 		lo, hi = min(lo, at), max(hi, at+uint64(len(code)))
 	}
 	if first, end := t.Binary.TextStart+slide, t.Binary.Funcs[len(t.Binary.Funcs)-1].End+slide; lo > hi {
-		return nil // nothing is changed
+		return text, nil // nothing is changed
 	} else if lo < first || hi > end {
-		return fmt.Errorf("the plan has code at %#x to %#x, the program from %#x to %#x", lo, hi, first, end)
+		return text, fmt.Errorf("the plan has code at %#x to %#x, the program from %#x to %#x", lo, hi, first, end)
 	}
-	text := make([]byte, hi-lo)
-	if n, err := r.proc.ReadAt(text, int64(lo)); n < len(text) {
-		return fmt.Errorf("reading its code: %w", err)
+	text = heldText{lo, make([]byte, hi-lo)}
+	if n, err := r.proc.ReadAt(text.code, int64(lo)); n < len(text.code) {
+		return text, fmt.Errorf("reading its code: %w", err)
 	}
 	for at, code := range p.plan.Displaced(slide) {
-		if !bytes.Equal(text[at-lo:][:len(code)], code) {
-			return fmt.Errorf("the code at %#x is not that of its file", at)
+		if !bytes.Equal(text.code[at-lo:][:len(code)], code) {
+			return text, fmt.Errorf("the code at %#x is not that of its file", at)
 		}
 	}
-	return nil
+	return text, nil
 }
 
 // slide is how far the program was loaded from its link-time addresses.

@@ -179,7 +179,7 @@ func (r *running) changed(t *target.Target, p *prepared, o *owner) (patches []st
 			at++
 			continue
 		}
-		patches = append(patches, stubs.Patch{Addr: from + slide + uint64(start), Old: now[start:end], New: own[start:end]})
+		patches = append(patches, stubs.NewPatch(from+slide+uint64(start), now[start:end], own[start:end]))
 		at = end
 	}
 	return patches, foreign, nil

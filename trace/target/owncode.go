@@ -85,6 +85,10 @@ func (t *Target) OwnCode() (OwnCode, error) {
 	return *t.ownCode, nil
 }
 
+// KnowOwnCode spares OwnCode the search where an earlier one in the same program has found
+// this; nil has it search.
+func (t *Target) KnowOwnCode(own *OwnCode) { t.ownCode = own }
+
 func ownCode(f *executable.File) (OwnCode, error) {
 	var own OwnCode
 	// A module's functions are next to each other: few are looked at.

@@ -69,13 +69,13 @@ func (s stretches) with(patches []stubs.Patch) (stretches, error) {
 	}
 	for _, p := range patches {
 		b := out.at(p.Addr)
-		if len(b) < len(p.New) || len(p.Old) != len(p.New) {
-			return nil, fmt.Errorf("patch of %d bytes at %#x is not inside the code", len(p.New), p.Addr)
+		if len(b) < len(p.New()) {
+			return nil, fmt.Errorf("patch of %d bytes at %#x is not inside the code", len(p.New()), p.Addr)
 		}
-		if !bytes.Equal(b[:len(p.Old)], p.Old) {
-			return nil, fmt.Errorf("patch at %#x expects % x and finds % x", p.Addr, p.Old, b[:len(p.Old)])
+		if !bytes.Equal(b[:len(p.Old())], p.Old()) {
+			return nil, fmt.Errorf("patch at %#x expects % x and finds % x", p.Addr, p.Old(), b[:len(p.Old())])
 		}
-		copy(b, p.New)
+		copy(b, p.New())
 	}
 	return out, nil
 }
@@ -458,7 +458,7 @@ func disjoint(patches []stubs.Patch) error {
 		return fmt.Errorf("the patches are not sorted")
 	}
 	for i := 1; i < len(patches); i++ {
-		if p := patches[i-1]; p.Addr+uint64(len(p.New)) > patches[i].Addr {
+		if p := patches[i-1]; p.End() > patches[i].Addr {
 			return fmt.Errorf("patches at %#x and %#x overlap", p.Addr, patches[i].Addr)
 		}
 	}

@@ -12,12 +12,13 @@ import (
 // run-time addresses, where the program was loaded slide bytes from its link-time
 // addresses, and what has to be there. The stubs do what this code does. If anything
 // else is there the program is not the one that was planned for, and nothing of it
-// must be changed.
+// must be changed. The bytes are valid until the next ones.
 func (p *Plan) Displaced(slide uint64) iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) {
+		var room [JumpSize]byte
 		for _, hooks := range [][]Hook{p.Hooks, p.Waypoints} {
 			for i := range hooks {
-				if !hooks[i].displaced(slide, yield) {
+				if !hooks[i].displaced(slide, room[:], yield) {
 					return
 				}
 			}
@@ -25,49 +26,54 @@ func (p *Plan) Displaced(slide uint64) iter.Seq2[uint64, []byte] {
 		for i := range p.Calls {
 			c := &p.Calls[i]
 			h := &p.Hooks[c.Callee]
-			if !yield(c.At+slide, direct5(0xe8, c.At, h.At-uint64(len(h.Lead)))) {
+			if !yield(c.At+slide, direct5(room[:], 0xe8, c.At, h.At-uint64(len(h.Lead)))) {
 				return
 			}
 		}
 		for i := range p.Marks {
 			m := &p.Marks[i]
-			if !yield(m.At+slide, withPadding(m.Code)) {
+			if !yield(m.At+slide, withPadding(room[:], m.Code)) {
 				return
 			}
 		}
 	}
 }
 
-func (h *Hook) displaced(slide uint64, yield func(uint64, []byte) bool) bool {
+func (h *Hook) displaced(slide uint64, room []byte, yield func(uint64, []byte) bool) bool {
 	switch h.Kind {
 	case CallSites:
 		for k, s := range h.Sites {
-			if !yield(s+slide, direct5(h.Code[k], s, h.Callee)) {
+			if !yield(s+slide, direct5(room, h.Code[k], s, h.Callee)) {
 				return false
 			}
 		}
 		return true
 	case Go:
-		return yield(h.At+slide, direct5(h.Code[0], h.At, h.Callee))
+		return yield(h.At+slide, direct5(room, h.Code[0], h.At, h.Callee))
 	}
 	// Stubs of direct calls have the code before the hook, too.
 	if len(h.Lead) > 0 && !yield(h.At-uint64(len(h.Lead))+slide, h.Lead) {
 		return false
 	}
-	return yield(h.At+slide, withPadding(h.Code))
+	return yield(h.At+slide, withPadding(room, h.Code))
 }
 
 // withPadding is the code that a jump takes the place of, with what is behind it.
-func withPadding(code []byte) []byte {
-	for len(code) < JumpSize {
-		code = append(code[:len(code):len(code)], x86.Int3)
+func withPadding(room, code []byte) []byte {
+	if len(code) >= JumpSize {
+		return code
 	}
-	return code
+	for i := copy(room, code); i < len(room); i++ {
+		room[i] = x86.Int3
+	}
+	return room
 }
 
 // direct5 is a direct call or jump.
-func direct5(op byte, at, to uint64) []byte {
-	return le.AppendUint32([]byte{op}, uint32(to-at-JumpSize))
+func direct5(room []byte, op byte, at, to uint64) []byte {
+	room[0] = op
+	le.PutUint32(room[1:], uint32(to-at-JumpSize))
+	return room
 }
 
 // Bounds of what the planner displaces. No instruction is longer than 15 bytes.

@@ -40,7 +40,7 @@ func TestDisplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, patch := range patches {
-		for i, b := range patch.Old {
+		for i, b := range patch.Old() {
 			if k, ok := known[patch.Addr+uint64(i)]; !ok || k != b {
 				t.Errorf("the patch at %#x replaces what is not known to be displaced", patch.Addr)
 			}

@@ -90,7 +90,7 @@ func (em *emitter) mark(i int, m *plan.BlockMark, e *Entries) {
 	}
 	le.PutUint32(changed[rel:], em.distance(end, stub))
 	first, last := m.Changed()
-	em.patches = append(em.patches, Patch{at + uint64(first), old[first:last], changed[first:last]})
+	em.patches = append(em.patches, NewPatch(at+uint64(first), old[first:last], changed[first:last]))
 	u := unset{byte: e.Marks + uint64(i)}
 	if m.Once && e.Writable && !em.leads(m) {
 		u.patch, u.own = len(em.patches), old[first:last]
@@ -176,15 +176,15 @@ func (em *emitter) setMarks() {
 func (em *emitter) word(p *Patch, code []byte) {
 	const word = 8
 	off := p.Addr % word
-	if off+uint64(len(p.New)) > word {
+	if off+uint64(len(p.New())) > word {
 		em.damaged(p.Addr - em.slide)
 		return
 	}
 	var mask, changed, own [word]byte
-	for i := range p.New {
+	for i := range p.New() {
 		mask[off+uint64(i)] = 0xff
 	}
-	copy(changed[off:], p.New)
+	copy(changed[off:], p.New())
 	copy(own[off:], code)
 	em.out = le.AppendUint64(em.out, p.Addr-off)
 	em.bytes(mask[:]...)
