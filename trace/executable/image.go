@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 )
 
 // le is the byte order of every machine that is read here.
@@ -113,12 +116,31 @@ func (im *image) check() error {
 func (im *image) load(r *region) ([]byte, error) {
 	if r.data == nil {
 		d := make([]byte, r.size)
-		if _, err := im.r.ReadAt(d, int64(r.off)); err != nil && !(err == io.EOF && len(d) == 0) {
+		if err := readAll(im.r, d, int64(r.off)); err != nil {
 			return nil, fmt.Errorf("section %s: %w", r.name, err)
 		}
 		r.data = d
 	}
 	return r.data, nil
+}
+
+// readAll fills d from an offset on, with all processors if that is much: most of the time
+// the kernel finds pages for it.
+func readAll(r io.ReaderAt, d []byte, off int64) error {
+	const most = 2 << 20
+	n := min(runtime.GOMAXPROCS(0), 1+len(d)/most)
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		from, to := len(d)*i/n, len(d)*(i+1)/n
+		wg.Go(func() {
+			if k, err := r.ReadAt(d[from:to], off+int64(from)); k < to-from {
+				errs[i] = err
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // find returns the region that contains addr, or nil.

@@ -87,16 +87,17 @@ func (l *Live) Found() string { return l.found }
 // changeAll patches a process whose threads are stopped. If it fails the process is as
 // it was.
 func (l *Live) changeAll(o Options) (err error) {
-	if _, err := l.r.matches(l.t, l.p); err != nil {
-		if !l.p.cached {
-			return err
-		}
+	text, err := l.r.matches(l.t, l.p)
+	text.free()
+	if err != nil && l.p.cached {
 		if l.p, err = planAnew(l.t, o); err != nil {
 			return err
 		}
-		if _, err := l.r.matches(l.t, l.p); err != nil {
-			return err
-		}
+		text, err = l.r.matches(l.t, l.p)
+		text.free()
+	}
+	if err != nil {
+		return err
 	}
 	if _, err := l.r.parts(); err != nil {
 		return err // before anything is changed

@@ -179,6 +179,7 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 		return nil, fmt.Errorf("%s: the file was replaced while it was being read; it has not run: start again", t.Path)
 	}
 	text, err := r.matches(t, p)
+	defer text.free()
 	if err != nil {
 		return r.other(t, p, o, err)
 	}
@@ -223,10 +224,27 @@ func planAnew(t *target.Target, o Options) (*prepared, error) {
 	return prepare(t, Options{NoInlined: o.NoInlined, NoLines: o.NoLines, Memory: o.Memory})
 }
 
-// heldText is a part of a program's text, as it was read when it was held.
+// heldText is a part of a program's text, as it was read when it was held. It is tens of
+// megabytes that nobody needs for long, so it is no garbage.
 type heldText struct {
 	from uint64
 	code []byte
+}
+
+func newHeldText(from, to uint64) (heldText, error) {
+	mem, err := unix.Mmap(-1, 0, int(to-from), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return heldText{}, fmt.Errorf("memory for %d bytes of code: %w", to-from, err)
+	}
+	_ = unix.Madvise(mem, unix.MADV_HUGEPAGE)
+	return heldText{from, mem}, nil
+}
+
+func (h *heldText) free() {
+	if h.code != nil {
+		_ = unix.Munmap(h.code)
+		h.code = nil
+	}
 }
 
 // matches compares all code that the plan moves or replaces with what the process,
@@ -246,7 +264,9 @@ func (r *running) matches(t *target.Target, p *prepared) (text heldText, err err
 	} else if lo < first || hi > end {
 		return text, fmt.Errorf("the plan has code at %#x to %#x, the program from %#x to %#x", lo, hi, first, end)
 	}
-	text = heldText{lo, make([]byte, hi-lo)}
+	if text, err = newHeldText(lo, hi); err != nil {
+		return text, err
+	}
 	if n, err := r.proc.ReadAt(text.code, int64(lo)); n < len(text.code) {
 		return text, fmt.Errorf("reading its code: %w", err)
 	}
@@ -328,9 +348,10 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]stubs.Patch, 
 		return nil, err
 	}
 	r.code = ptrace.Range{Start: base, End: base + size}
-	b := make([]byte, stubsAt, size)
-	copy(b, code.Bytes)
-	if _, err := r.proc.WriteAt(append(b, stubs...), int64(base)); err != nil {
+	if _, err := r.proc.WriteAt(code.Bytes, int64(base)); err != nil {
+		return nil, err
+	}
+	if _, err := r.proc.WriteAt(stubs, int64(base+stubsAt)); err != nil {
 		return nil, err
 	}
 	return patches, nil

@@ -41,12 +41,16 @@ func (p *Process) openMemory() error {
 	return nil
 }
 
+// manyPages is from which size on reading is for process_vm_readv first: the memory's file
+// copies each page twice.
+const manyPages = 256 << 10
+
 func (p *Process) readAt(b []byte, addr uint64) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
 	n := 0
-	if p.mem != nil {
+	if p.mem != nil && len(b) < manyPages {
 		n, _ = p.mem.ReadAt(b, int64(addr))
 	}
 	for n < len(b) {
@@ -55,6 +59,10 @@ func (p *Process) readAt(b []byte, addr uint64) (int, error) {
 		if err != nil || m <= 0 {
 			break
 		}
+		n += m
+	}
+	if n < len(b) && p.mem != nil && len(b) >= manyPages {
+		m, _ := p.mem.ReadAt(b[n:], int64(addr)+int64(n))
 		n += m
 	}
 	if n < len(b) {

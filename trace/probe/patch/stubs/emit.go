@@ -1,6 +1,7 @@
 package stubs
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -264,15 +265,16 @@ func (em *emitter) waypoint(h *plan.Hook, way uint64) {
 	em.jump(h, stub)
 }
 
+// padding is a line of the processor's caches that nobody runs.
+var padding = [64]byte(bytes.Repeat([]byte{x86.Int3}, 64))
+
 // align has a stub of about so many bytes begin in a new line of the processor's
 // caches if the one that has begun has no room for it: with hooks everywhere it is the
 // lines that the processor has to get for them that cost most.
 func (em *emitter) align(size int) {
-	const line = 64
-	if len(em.out)%line+size > line {
-		for len(em.out)%line != 0 {
-			em.bytes(x86.Int3)
-		}
+	const line = len(padding)
+	if in := len(em.out) % line; in+size > line && in > 0 {
+		em.out = append(em.out, padding[in:]...)
 	}
 }
 

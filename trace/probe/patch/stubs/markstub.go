@@ -1,8 +1,6 @@
 package stubs
 
 import (
-	"slices"
-
 	"tracerag/trace/probe/patch/plan"
 	"tracerag/trace/probe/patch/x86"
 )
@@ -65,7 +63,8 @@ func (em *emitter) mark(i int, m *plan.BlockMark, e *Entries) {
 	stub := em.here()
 	at := m.At + em.slide
 	end, to := at+plan.JumpSize, uint64(0)
-	old, rel := slices.Clone(m.Code), 1
+	var oldRoom, changedRoom [16]byte // one instruction, or as few as have room for a jump
+	old, rel := append(oldRoom[:0], m.Code...), 1
 	if m.Form == plan.MarkSlot {
 		for len(old) < plan.JumpSize {
 			old = append(old, x86.Int3)
@@ -84,7 +83,7 @@ func (em *emitter) mark(i int, m *plan.BlockMark, e *Entries) {
 		}
 		rel = int(in.RelAt)
 	}
-	changed := slices.Clone(old)
+	changed := append(changedRoom[:0], old...)
 	if m.Form == plan.MarkSlot {
 		changed[0] = 0xe9
 	}
@@ -93,9 +92,9 @@ func (em *emitter) mark(i int, m *plan.BlockMark, e *Entries) {
 	em.patches = append(em.patches, NewPatch(at+uint64(first), old[first:last], changed[first:last]))
 	u := unset{byte: e.Marks + uint64(i)}
 	if m.Once && e.Writable && !em.leads(m) {
-		u.patch, u.own = len(em.patches), old[first:last]
-		if called { // as if there had been no mark
-			u.own = le.AppendUint32(nil, em.distance(end, direct.stub))
+		u.patch = len(em.patches)
+		if copy(u.own[:], old[first:last]); called { // as if there had been no mark
+			le.PutUint32(u.own[:], em.distance(end, direct.stub))
 		}
 	}
 
@@ -144,10 +143,10 @@ func (em *emitter) leads(m *plan.BlockMark) bool {
 
 // An unset mark is where a stub goes once.
 type unset struct {
-	from  int    // offset behind its branch there, which is to be completed
-	byte  uint64 // address
-	patch int    // place among the patches, from 1 on, of what is to be given back; 0: nothing
-	own   []byte // and what that is
+	from  int                 // offset behind its branch there, which is to be completed
+	byte  uint64              // address
+	patch int                 // place among the patches, from 1 on, of what is to be given back; 0: nothing
+	own   [plan.JumpSize]byte // and what that is
 }
 
 // setMarks writes what sets the marks, away from the stubs, which run so often.
@@ -165,7 +164,7 @@ func (em *emitter) setMarks() {
 		if u.patch > 0 {
 			em.bytes(0xe8)
 			em.rel32(give)
-			em.word(&em.patches[u.patch-1], u.own)
+			em.word(&em.patches[u.patch-1], u.own[:])
 		}
 		em.bytes(0xe9)
 		em.rel32(em.base + uint64(u.from))
@@ -185,7 +184,7 @@ func (em *emitter) word(p *Patch, code []byte) {
 		mask[off+uint64(i)] = 0xff
 	}
 	copy(changed[off:], p.New())
-	copy(own[off:], code)
+	copy(own[off:], code[:len(p.New())])
 	em.out = le.AppendUint64(em.out, p.Addr-off)
 	em.bytes(mask[:]...)
 	em.bytes(changed[:]...)
