@@ -146,8 +146,12 @@ func KnownStart(s *store.Store, tr *trace.Trace) []string {
 		return nil
 	}
 	for _, e := range slices.Backward(list[max(0, len(list)-baselinesRead):]) {
-		b, _, err := s.Baselines().Load(e.Path)
-		if err != nil || b.Program.BuildID != tr.Program.BuildID || b.Program.MainPath != tr.Program.MainPath || b.Exit != (trace.Exit{}) {
+		h, _, err := s.Baselines().Head(e.Path)
+		if err != nil {
+			continue
+		}
+		b := h.Trace
+		if b.Program.BuildID != tr.Program.BuildID || b.Program.MainPath != tr.Program.MainPath || b.Exit != (trace.Exit{}) {
 			continue
 		}
 		// What the go command runs has a longer command.

@@ -55,6 +55,7 @@ func (t *Trace) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	zw.Extra = nameExtra(t.Name)
 	e := newEncoder(t, bufio.NewWriterSize(zw, 64<<10))
 	e.profile(comments)
 	if err := e.out.Flush(); err != nil {

@@ -41,6 +41,7 @@ func runPrompt(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
+	a.loadVocabulary(&p)
 	names, question, err := a.operands(s, *compare, f.Args(), false)
 	if err != nil {
 		return a.usage(c, err.Error())

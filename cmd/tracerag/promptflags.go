@@ -67,6 +67,16 @@ func (a *app) promptOptions(p *promptFlags) (prompt.Options, error) {
 	return o, nil
 }
 
+// loadVocabulary begins to read what the prompt will be counted by, while the traces and the
+// sources are read.
+func (a *app) loadVocabulary(p *promptFlags) {
+	without := *p
+	without.template, without.budget = "", "" // which may be a pipe, to be read once
+	if o, err := a.promptOptions(&without); err == nil {
+		go cmp.Or(o.Counter, tokens.For(o.Model)).Count(" ")
+	}
+}
+
 // useModels takes from a file with models what it says of the one in the options.
 func useModels(o *prompt.Options, file string) error {
 	if file == "" || o.Model == "" {

@@ -8,6 +8,7 @@ import (
 
 	"tracerag/output"
 	"tracerag/phrase"
+	"tracerag/prompt/tokens"
 	"tracerag/trace/store"
 )
 
@@ -44,6 +45,7 @@ func runRank(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
+	go tokens.For("").Count(" ") // reading the vocabulary takes as long as reading the trace
 	question, names := rankOperands(s, f.Args())
 	if question == "-" {
 		data, err := io.ReadAll(a.stdin)
@@ -86,14 +88,14 @@ func runRank(a *app, _ context.Context, c *command, args []string) int {
 // rankOperands splits the words into the question and traces: the question is the
 // first, or behind traces, where ask and prompt have it, the last.
 func rankOperands(s *store.Store, words []string) (question string, names []string) {
+	if len(words) == 1 {
+		return words[0], []string{"@last"}
+	}
 	first, last := words[0], words[len(words)-1]
 	_, notFirst := s.Find(first)
 	_, notLast := s.Find(last)
 	if notFirst == nil && notLast != nil {
 		return last, words[:len(words)-1]
-	}
-	if len(words) == 1 {
-		return first, []string{"@last"}
 	}
 	return first, words[1:]
 }

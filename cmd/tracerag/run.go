@@ -14,7 +14,6 @@ import (
 	"tracerag/calltree"
 	"tracerag/phrase"
 	"tracerag/prompt"
-	"tracerag/prompt/tokens"
 	"tracerag/record"
 	"tracerag/session"
 	"tracerag/source"
@@ -127,9 +126,8 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	if w.window {
 		return a.runWindows(ctx, r)
 	}
-	if o, err := a.promptOptions(&w.prompt); err == nil && !a.quiet && g == nil && spec.Each == 0 {
-		// Loading a vocabulary takes longer than most programs run.
-		go tokens.For(o.Model).Count(" ")
+	if w.question != "" {
+		a.loadVocabulary(&w.prompt)
 	}
 	done := func() {}
 	if g != nil && spec.Each > 0 {
@@ -313,42 +311,14 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *record.Recording,
 		q := &inquiry{names: []string{rec.Name}, question: question, copy: toClipboard, tree: t, prompt: p, model: m}
 		return a.ask(ctx, s, q)
 	}
-	if a.quiet {
-		return nil // the figures below cost the reading of all sources
-	}
-	o, err := a.promptOptions(p)
-	if err != nil {
-		return err
-	}
-	var pr *prompt.Prompt
-	unmasked := session.Session{Store: s} // nothing but its size is shown
-	in, err := unmasked.PromptInput("", p.types, v)
-	if err == nil {
-		counted := a.wait("counting the prompt's tokens")
-		pr, err = prompt.Build(in, o)
-		counted()
-	}
-	var over *prompt.OverBudgetError
-	var large *trace.LimitError
-	ask := ""
-	switch {
-	case errors.As(err, &over), errors.As(err, &large):
-		a.note("%s", withWayOut(err)) // no question is asked yet
-	case err != nil:
-		return err
-	default:
-		a.warnings(pr)
-		a.note("prompt: %s", pr.Size())
-		if pr.Total > pr.Window {
-			ask = " --budget=50%" // or the question would be refused
-		}
-	}
 	name, which := phrase.Quote(rec.Name), ""
 	if name != rec.Entry.ID {
 		which = " " + name // @last is another one
 	}
 	a.note("trace: %s. Next:", name)
-	a.hint(fmt.Sprintf("tracerag tree%[1]s%[2]s\ntracerag ask%[1]s%[3]s%[2]s \"your question\"\ntracerag prompt%[1]s%[3]s --copy%[2]s \"your question\"", a.dirFlag(), which, ask))
+	if !a.quiet {
+		a.hint(fmt.Sprintf("tracerag tree%[1]s%[2]s\ntracerag ask%[1]s%[2]s \"your question\"\ntracerag prompt%[1]s --copy%[2]s \"your question\"", a.dirFlag(), which))
+	}
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"tracerag/phrase"
+	"tracerag/trace"
 )
 
 // minPrefix is the length of the shortest beginning of an id that names a
@@ -84,15 +85,27 @@ func (s *Store) Find(name string) (Entry, error) {
 }
 
 // findNamed finds the trace that was saved last under a name of its own, such as
-// a window's. Only the traces know their names, so they are read, the newest
-// first.
+// a window's. Only the traces know their names: those are read whose files do not begin
+// with another one, the newest first.
 func (s *Store) findNamed(name string, list []Entry) (Entry, bool) {
 	for _, e := range slices.Backward(list) {
+		if other, known := headerName(e.Path); known && other != name {
+			continue
+		}
 		if h, err := readFile(e.Path, s.Limit.ReadHead); err == nil && h.Trace.Name == name {
 			return e, true
 		}
 	}
 	return Entry{}, false
+}
+
+func headerName(path string) (name string, known bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	return trace.ReadName(f)
 }
 
 // findRecent finds a trace by how many were saved after it.
