@@ -175,11 +175,7 @@ func (u *usage) add(of *llm.Usage) {
 		first := *of
 		u.sum = &first
 	default:
-		u.sum.PromptTokens += of.PromptTokens
-		u.sum.CompletionTokens += of.CompletionTokens
-		u.sum.TotalTokens += of.TotalTokens
-		u.sum.CachedTokens += of.CachedTokens
-		u.sum.ReasoningTokens += of.ReasoningTokens
+		u.sum.Add(*of)
 	}
 }
 

@@ -8,6 +8,9 @@ type Answer struct {
 
 	Prompt string `json:"prompt"` // SHA-256 of the prompt's text, in hex
 	Text   string `json:"text"`
+	// Rounds are all prompts of a question that was asked in rounds; Prompt is then that
+	// of the first.
+	Rounds []string `json:"rounds,omitempty"`
 
 	// FinishReason is the server's: "stop", or "length" for an answer that was cut
 	// at a limit of tokens.

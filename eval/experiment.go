@@ -125,8 +125,12 @@ func (e *Experiment) Inquiry(id string) *Inquiry {
 	return nil
 }
 
-// Variant is a prompt's variant, with a budget or without: "full", "ordered@16k".
+// Variant is a prompt's variant, with a budget or without: "full", "ordered@16k"; or
+// [Rounds].
 type Variant string
+
+// Rounds asks in rounds instead of with one prompt: the model chooses what it reads.
+const Rounds Variant = "rounds"
 
 // Split returns the variant proper, and the budget as it is written, which may
 // be "".
@@ -319,8 +323,11 @@ func (e *Experiment) SetVariants(variants, known []string) error {
 func (e *Experiment) checkVariants(known []string) error {
 	for i, v := range e.Variants {
 		name, budget := v.Split()
+		if v == Rounds {
+			name = known[0]
+		}
 		if !slices.Contains(known, name) || strings.Contains(string(v), "@") && !budgetPattern.MatchString(budget) {
-			return fmt.Errorf("%q: want %s, or one of them with a budget, as in ordered@16k", v, strings.Join(known, ", "))
+			return fmt.Errorf("%q: want %s, one of them with a budget, as in ordered@16k, or %s", v, strings.Join(known, ", "), Rounds)
 		}
 		if slices.Contains(e.Variants[:i], v) {
 			return fmt.Errorf("%s is repeated", v)

@@ -35,6 +35,15 @@ type Usage struct {
 	ReasoningTokens int `json:"reasoning_tokens"`
 }
 
+// Add adds what another request took.
+func (u *Usage) Add(v Usage) {
+	u.PromptTokens += v.PromptTokens
+	u.CompletionTokens += v.CompletionTokens
+	u.TotalTokens += v.TotalTokens
+	u.CachedTokens += v.CachedTokens
+	u.ReasoningTokens += v.ReasoningTokens
+}
+
 // Answer is what the model said.
 type Answer struct {
 	Text         string `json:"text"`                    // without the model's thinking

@@ -46,9 +46,18 @@ func (r *Reader) Read(requests []Request, limit int) *Pieces {
 	r.enter()
 	g := &Pieces{}
 	var wanted []*wantedSource
+	lists := limit / 2
+	list := func(name, text string) {
+		if lists -= r.count(text); lists < 0 {
+			text = name + ": did not fit, ask for it again"
+			g.Notes = append(g.Notes, text)
+			return
+		}
+		g.Lists = append(g.Lists, text)
+	}
 	for _, q := range requests {
 		if p := r.packageOf(q.Name); p != nil {
-			g.Lists = append(g.Lists, r.list(p))
+			list(q.Name, r.list(p))
 			continue
 		}
 		found := r.find(q.Name)
@@ -65,9 +74,9 @@ func (r *Reader) Read(requests []Request, limit int) *Pieces {
 		for _, e := range found {
 			switch {
 			case q.Kind == WantCallers:
-				g.Lists = append(g.Lists, r.around(e, "called by", func(e *entry) []*entry { return e.callers }))
+				list(q.String(), r.around(e, "called by", func(e *entry) []*entry { return e.callers }))
 			case q.Kind == WantCallees:
-				g.Lists = append(g.Lists, r.around(e, "calls", func(e *entry) []*entry { return e.callees }))
+				list(q.String(), r.around(e, "calls", func(e *entry) []*entry { return e.callees }))
 			case q.From == 0 && r.shown[e] || slices.ContainsFunc(wanted, func(w *wantedSource) bool { return w.entry == e && w.lines == q.From }):
 				g.Notes = append(g.Notes, e.fullName()+": shown already")
 			default:
@@ -80,7 +89,7 @@ func (r *Reader) Read(requests []Request, limit int) *Pieces {
 			}
 		}
 	}
-	r.share(g, wanted, limit-limit*readTypes/100)
+	r.share(g, wanted, limit-limit*readTypes/100-(limit/2-max(lists, 0)))
 	var whole, shown []*item
 	for _, w := range wanted {
 		if w.shown != nil {

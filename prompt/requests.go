@@ -40,8 +40,11 @@ func (q Request) String() string {
 	return s
 }
 
-// mostRequests bounds what one reply may ask for.
-const mostRequests = 40
+// Bounds of what one reply may ask for: requests, and bytes of a name.
+const (
+	mostRequests = 40
+	longestName  = 300
+)
 
 var (
 	requestLine = regexp.MustCompile(`^(?i:(source|callers|callees|types?|read)(?: of)?:? +)?(.+?)(?::(\d{1,7})(?:-(\d{1,7}))?)?$`)
@@ -167,7 +170,7 @@ func parseRequest(s string) (Request, bool) {
 		}
 		q.From, q.To = max(q.From, 1), max(q.To, 1)
 	}
-	return q, nameLike.MatchString(q.Name)
+	return q, len(q.Name) <= longestName && nameLike.MatchString(q.Name)
 }
 
 // find returns the functions that a name means: all that have it, since a name without

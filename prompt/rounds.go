@@ -65,6 +65,12 @@ func (s *Rounds) Resume(read []string, earlier []Exchange) *Prompt {
 	return s.prompt(s.part(IndexTokens/2, 4))
 }
 
+// MostTokens is the most that the prompts of all rounds have together, given the first.
+func (s *Rounds) MostTokens(first *Prompt) int {
+	const rest = 4_000 // instructions, notes and modules
+	return first.Total + (laterIndex + readTokens + rest) + (laterIndex + 2*readTokens + rest)
+}
+
 // Last reports whether the prompt that was made last must be answered.
 func (s *Rounds) Last() bool { return s.Round >= MaxRounds }
 

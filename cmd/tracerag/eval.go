@@ -76,7 +76,7 @@ func (e *evalFlags) add(a *app, f *pflag.FlagSet) {
 	f.BoolVar(&e.fresh, "fresh", false, "record the runs again, even if nothing has changed")
 	f.BoolVar(&e.asJSON, "json", false, "print answers, grades and sizes as JSON instead of tables")
 	f.StringArrayVar(&e.inquiries, "inquiry", nil, "only the inquiry with this `ID`; may be repeated")
-	f.StringSliceVar(&e.variants, "variant", nil, "these `VARIANTS` instead of the file's, such as full,A,ordered@16k")
+	f.StringSliceVar(&e.variants, "variant", nil, "these `VARIANTS` instead of the file's, such as full,ordered@16k,rounds")
 	f.StringSliceVar(&e.tokenizers, "tokenizer", nil, "count the prompts' tokens as for these `MODELS` (default: gpt-4o, and gpt-4 as in the\npaper)")
 	a.section(f, "Asking")
 	f.StringArrayVar(&e.models, "model", nil, "ask this `MODEL` instead of the file's; may be repeated")

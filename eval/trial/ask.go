@@ -261,9 +261,17 @@ func (x *Examiner) questions() ([]throttle.Job, error) {
 				all--
 				continue
 			}
-			jobs = append(jobs, throttle.Job{Name: c.String(), Model: c.Model, Tokens: n, Most: x.most(c.Model, n), Ask: func(ctx context.Context) (float64, error) {
-				return x.answer(ctx, id, c, p, n)
-			}})
+			q := t.inquiry(c.Inquiry)
+			job := throttle.Job{Name: c.String(), Model: c.Model, Tokens: n, Most: x.most(c.Model, n), Ask: func(ctx context.Context) (float64, error) {
+				return x.answer(ctx, id, c, q, x.most(c.Model, n), x.oneShot(c.Model, p))
+			}}
+			if c.Variant == eval.Rounds {
+				job.Tokens, job.Most = q.mostTokens, x.mostOfRounds(c.Model, q.mostTokens)
+				job.Ask = func(ctx context.Context) (float64, error) {
+					return x.answer(ctx, id, c, q, job.Most, x.inRounds(c.Model, q))
+				}
+			}
+			jobs = append(jobs, job)
 		}
 	}
 	for _, model := range slices.Sorted(maps.Keys(tooLarge)) {

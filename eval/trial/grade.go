@@ -35,7 +35,7 @@ func (x *Examiner) graded(t *Trial) ([]report.Result, error) {
 	var out []report.Result
 	for _, answer := range answers {
 		q := t.inquiry(answer.Inquiry)
-		auto := eval.Auto(q.Inquiry, answer.Text, eval.Context{Prompt: q.prompts[answer.Variant].Text, Functions: q.functions})
+		auto := eval.Auto(q.Inquiry, answer.Text, eval.Context{Prompt: q.sent(&answer), Functions: q.functions})
 		gradings := []eval.Grading{auto}
 		for _, id := range byAnswer[answer.ID()] {
 			j := judged[id]

@@ -7,6 +7,7 @@ import (
 	"tracerag/eval"
 	"tracerag/eval/results"
 	"tracerag/eval/throttle"
+	"tracerag/llm"
 	"tracerag/phrase"
 )
 
@@ -51,7 +52,9 @@ func (x *Examiner) judgements() ([]throttle.Job, error) {
 			n := x.counter(judge).Count(text)
 			what := "judging " + answer.Cell.String()
 			jobs = append(jobs, throttle.Job{Name: what, Model: judge, Tokens: n, Most: x.most(judge, n), Ask: func(ctx context.Context) (float64, error) {
-				got, _, err := x.ask(ctx, id, what, judge, text, n)
+				got, _, err := x.ask(ctx, id, what, judge, x.most(judge, n), func(ctx context.Context) (llm.Answer, error) {
+					return x.clients[judge].Ask(ctx, message(text), nil)
+				})
 				if err != nil {
 					return value(got.cost), err
 				}

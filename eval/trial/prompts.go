@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"tracerag/calltree"
 	"tracerag/eval"
@@ -12,13 +13,16 @@ import (
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
 	"tracerag/session"
+	"tracerag/source"
+	"tracerag/trace"
 	"tracerag/trace/symbol"
 )
 
 // material is what an inquiry's prompts are made of.
 type material struct {
 	input     prompt.Input
-	functions []eval.Function // of the call trees, as the prompts name them
+	named     func(trace.Function, source.Text) []source.Decl // for rounds
+	functions []eval.Function                                 // of the call trees, as the prompts name them
 }
 
 // Maker makes prompts.
@@ -46,12 +50,14 @@ func (m *Maker) Make(t *Trial, traces map[string]string) error {
 		if err != nil {
 			return fmt.Errorf("inquiry %s: %w", q.ID, err)
 		}
-		in, err := m.Session.PromptInput(q.Question, false, views...)
+		in, err := m.Session.PromptInput(q.Question, true, views...)
 		if err != nil {
 			return fmt.Errorf("inquiry %s: %w", q.ID, err)
 		}
 		made := func(n int) { m.Progress(i*len(t.Variants)+n, len(t.Inquiries)*len(t.Variants)) }
-		if err := m.add(t, q, material{in, functionsIn(views)}, made); err != nil {
+		named := in.Named
+		in.Named = nil
+		if err := m.add(t, q, material{in, named, functionsIn(views)}, made); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -74,9 +80,15 @@ func (m *Maker) Make(t *Trial, traces map[string]string) error {
 func (m *Maker) add(t *Trial, q *eval.Inquiry, of material, made func(n int)) error {
 	a := &inquiry{Inquiry: q, prompts: map[eval.Variant]*prompt.Prompt{}, functions: of.functions}
 	a.sizes.tokens = map[eval.Variant]map[string]int{}
+	if slices.Contains(t.Variants, eval.Rounds) {
+		in := of.input
+		in.Named = of.named
+		a.making = new(sync.Mutex)
+		a.rounds = func() (*prompt.Rounds, error) { return prompt.NewRounds(in, prompt.Options{}) }
+	}
 	for k, v := range t.Variants {
 		made(k)
-		p, err := buildVariant(of.input, v)
+		p, err := a.build(of.input, v)
 		if err != nil {
 			return fmt.Errorf("inquiry %s, %s: %w", q.ID, v, err)
 		}
@@ -96,7 +108,17 @@ func (m *Maker) add(t *Trial, q *eval.Inquiry, of material, made func(n int)) er
 	return nil
 }
 
-func buildVariant(in prompt.Input, v eval.Variant) (*prompt.Prompt, error) {
+// build makes the prompt of a variant, of one that is asked in rounds the first.
+func (q *inquiry) build(in prompt.Input, v eval.Variant) (*prompt.Prompt, error) {
+	if v == eval.Rounds {
+		r, err := q.rounds()
+		if err != nil {
+			return nil, err
+		}
+		p := r.First()
+		q.mostTokens = r.MostTokens(p)
+		return p, nil
+	}
 	name, budget := v.Split()
 	o := prompt.Options{Variant: prompt.Variant(name)}
 	if budget != "" {

@@ -18,16 +18,35 @@ import (
 	"tracerag/prompt"
 )
 
+// sender asks a question, and returns the answer, and all prompts if these are several.
+type sender func(ctx context.Context) (got llm.Answer, prompts []string, err error)
+
+// oneShot sends one prompt.
+func (x *Examiner) oneShot(model string, p *prompt.Prompt) sender {
+	return func(ctx context.Context) (llm.Answer, []string, error) {
+		got, err := x.clients[model].Ask(ctx, message(p.Text), nil)
+		return got, nil, err
+	}
+}
+
+func message(text string) llm.Request {
+	return llm.Request{Messages: []llm.Message{{Role: "user", Content: text}}}
+}
+
 // answer asks in a cell and saves the answer. What came of an answer that broke off
 // is no answer.
-func (x *Examiner) answer(ctx context.Context, id string, c eval.Cell, p *prompt.Prompt, n int) (float64, error) {
-	got, took, err := x.ask(ctx, id, c.String(), c.Model, p.Text, n)
+func (x *Examiner) answer(ctx context.Context, id string, c eval.Cell, q *inquiry, most float64, send sender) (float64, error) {
+	var prompts []string
+	got, took, err := x.ask(ctx, id, c.String(), c.Model, most, func(ctx context.Context) (answer llm.Answer, err error) {
+		answer, prompts, err = send(ctx)
+		return answer, err
+	})
 	if err != nil {
 		return value(got.cost), err
 	}
-	sum := sha256.Sum256([]byte(p.Text))
+	sum := sha256.Sum256([]byte(q.prompts[c.Variant].Text))
 	a := eval.Answer{
-		Cell: c, Prompt: hex.EncodeToString(sum[:]), Text: x.Mask(got.Text), FinishReason: got.FinishReason, ServedBy: got.Model, Notes: got.Notes,
+		Cell: c, Prompt: hex.EncodeToString(sum[:]), Rounds: prompts, Text: x.Mask(got.Text), FinishReason: got.FinishReason, ServedBy: got.Model, Notes: got.Notes,
 		Usage: usage(got.Usage), Cost: got.cost, Seconds: took.Seconds(), Asked: time.Now().UTC().Truncate(time.Second),
 	}
 	if got.FinishReason == "length" {
@@ -77,15 +96,14 @@ type reply struct {
 	cost *float64
 }
 
-// ask sends one message and waits for the whole answer. Before and after it is
-// written down that money is being spent. What is lost may have a cost, too.
-func (x *Examiner) ask(ctx context.Context, id, what, model, text string, n int) (reply, time.Duration, error) {
-	most := x.most(model, n)
+// ask sends a question and waits for the whole answer. Before and after it is
+// written down that money is being spent, so much at most. What is lost may have a cost, too.
+func (x *Examiner) ask(ctx context.Context, id, what, model string, most float64, send func(context.Context) (llm.Answer, error)) (reply, time.Duration, error) {
 	if err := x.Dir.Begin(id, results.Asking{What: what, Most: most}); err != nil {
 		return reply{}, 0, &throttle.StopError{Err: err}
 	}
 	start := time.Now()
-	got, err := x.clients[model].Ask(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: text}}}, nil)
+	got, err := send(ctx)
 	took := time.Since(start)
 	var refused *llm.Error
 	if errors.As(err, &refused) && refused.Kind == llm.KindEmpty && got.FinishReason != "" {

@@ -14,6 +14,7 @@ package trial
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"tracerag/eval"
 	"tracerag/phrase"
@@ -35,6 +36,20 @@ type inquiry struct {
 	prompts   map[eval.Variant]*prompt.Prompt
 	sizes     sizes
 	functions []eval.Function
+
+	// rounds starts a question that is asked in rounds; nil if no variant is. Prompts are
+	// made by one goroutine at a time.
+	rounds     func() (*prompt.Rounds, error)
+	making     *sync.Mutex
+	mostTokens int // of all rounds' prompts
+}
+
+// sent is all that was sent for an answer.
+func (q *inquiry) sent(a *eval.Answer) string {
+	if len(a.Rounds) > 0 {
+		return strings.Join(a.Rounds, "\n")
+	}
+	return q.prompts[a.Variant].Text
 }
 
 // sizes are the figures of an inquiry in the paper's tables 8 and 9.
