@@ -112,9 +112,6 @@ type Criterion struct {
 	Beside []string `yaml:"beside"`
 }
 
-// Automatic reports whether a criterion says what an answer must name.
-func (c *Criterion) Automatic() bool { return len(c.Functions)+len(c.Files)+len(c.Terms) > 0 }
-
 // Inquiry returns the inquiry with that id, or nil.
 func (e *Experiment) Inquiry(id string) *Inquiry {
 	for i := range e.Inquiries {

@@ -98,7 +98,7 @@ func (t *tester) run(ctx context.Context, n int) ([]TestRun, error) {
 		case r.err == nil:
 			err = t.show(test, r, &runs, &last)
 		case errors.Is(r.err, context.Canceled): // interrupted before this test was begun
-			err = &StoppedError{Done: i, Of: len(tests)}
+			err = fmt.Errorf("interrupted after %s of %d", phrase.Plural(i, "test", "tests"), len(tests))
 		default:
 			err = fmt.Errorf("%s: %w", test.Name, r.err)
 		}
@@ -268,7 +268,7 @@ func (t *tester) show(test gocmd.Test, r testRun, runs *[]TestRun, last *outcome
 	if lost != nil {
 		return lost
 	}
-	name := NameOf(t.Store, e)
+	name := nameOf(t.Store, e)
 	t.event(TestRecorded{Name: name, Trace: r.trace})
 	*runs = append(*runs, TestRun{t.pkg, test.Name, name, r.trace.Exit.Failed()})
 	return nil

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"tracerag/phrase"
 )
 
 // ErrInterrupted is the error of a program that was not started, since the user
@@ -21,12 +19,9 @@ func (e *LetGoError) Error() string {
 	return fmt.Sprintf("interrupted before the recording began: process %d goes on, unchanged", e.Pid)
 }
 
-// ErrInputOnce is the error of a program whose standard input a second run would not
+// errInputOnce is the error of a program whose standard input a second run would not
 // have.
-var ErrInputOnce = errors.New("values need a second run, and standard input can be read only once: redirect it from a file (< FILE), or from /dev/null if the program reads nothing")
-
-// ErrNotCalled says that no function was called whose values were asked for.
-var ErrNotCalled = errors.New("none of these functions was called")
+var errInputOnce = errors.New("values need a second run, and standard input can be read only once: redirect it from a file (< FILE), or from /dev/null if the program reads nothing")
 
 // ErrEnded is the error of a recording process that somebody has killed.
 var ErrEnded = errors.New("the recorder was ended by force before it could save the trace")
@@ -61,47 +56,12 @@ func (e *TimeOverError) Error() string {
 	return fmt.Sprintf("the program was not started: its deadline of %s expired before the start", e.Limit)
 }
 
-// ValuesError says why no values can be observed.
-type ValuesError struct{ Err error }
-
-func (e *ValuesError) Error() string { return "no values: " + e.Err.Error() }
-func (e *ValuesError) Unwrap() error { return e.Err }
-
 // NotRecordedError is the error of a function whose package is not recorded.
 type NotRecordedError struct{ Function string }
 
 func (e *NotRecordedError) Error() string {
 	return fmt.Sprintf("calls of %s are not recorded", e.Function)
 }
-
-// StoppedError says that tests were interrupted before the last one.
-type StoppedError struct{ Done, Of int }
-
-func (e *StoppedError) Error() string {
-	return fmt.Sprintf("interrupted after %s of %d", phrase.Plural(e.Done, "test", "tests"), e.Of)
-}
-
-// LostError says that the trace of a run could be saved nowhere.
-type LostError struct {
-	Dir            string // the store's
-	Err, Elsewhere error
-}
-
-func (e *LostError) Error() string {
-	return fmt.Sprintf("the trace of this run is lost: it cannot be saved in %s: %v\nnor elsewhere:\n%v", e.Dir, e.Err, e.Elsewhere)
-}
-func (e *LostError) Unwrap() []error { return []error{e.Err, e.Elsewhere} }
-
-// NoProbeError says that a program's windows cannot be recorded.
-type NoProbeError struct {
-	Program string
-	Err     error
-}
-
-func (e *NoProbeError) Error() string {
-	return fmt.Sprintf("windows need the probe, which can't handle %s: %v", e.Program, e.Err)
-}
-func (e *NoProbeError) Unwrap() error { return e.Err }
 
 // ProcessError says that the process that was meant is not the one that is recorded in
 // windows.

@@ -32,8 +32,8 @@ const (
 	cancelGrace = 5 * time.Second
 )
 
-// ErrCalledOff is the error of a run that the caller did not wait for.
-var ErrCalledOff = errors.New("the run was called off")
+// errCalledOff is the error of a run that the caller did not wait for.
+var errCalledOff = errors.New("the run was called off")
 
 // NewQueue returns a Queue of recordings into a store. self is a command line that ends
 // in a [Job] after a directory is added.
@@ -70,7 +70,7 @@ func (q *Queue) Record(ctx context.Context, spec Spec) (*Recorded, error) {
 	select {
 	case <-q.free:
 	case <-ctx.Done():
-		return nil, ErrCalledOff
+		return nil, errCalledOff
 	}
 	run, err := q.start(spec)
 	if err != nil {
@@ -86,12 +86,12 @@ func (q *Queue) Record(ctx context.Context, spec Spec) (*Recorded, error) {
 		return run.recorded, run.err
 	case <-ctx.Done():
 	}
-	AskToEnd(run.child.Cmd.Process)
+	askToEnd(run.child.Cmd.Process)
 	select {
 	case <-run.ended:
 	case <-time.After(cancelGrace):
 	}
-	return nil, ErrCalledOff
+	return nil, errCalledOff
 }
 
 // queued is a recording that runs.

@@ -180,7 +180,7 @@ func (r *Runner) Run(ctx context.Context) (*Recording, error) {
 }
 
 func (r *Runner) recording(tr *trace.Trace, e store.Entry) *Recording {
-	return &Recording{Trace: tr, Entry: e, Name: NameOf(r.Store, e), Tests: r.built != nil && r.built.tests}
+	return &Recording{Trace: tr, Entry: e, Name: nameOf(r.Store, e), Tests: r.built != nil && r.built.tests}
 }
 
 // limited returns a context that ends some time after the run's deadline, if it has

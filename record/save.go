@@ -2,6 +2,7 @@ package record
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -25,7 +26,7 @@ func (r *Runner) save(tr *trace.Trace) (store.Entry, error) {
 	}
 	e, elsewhere := r.rescue(tr)
 	if elsewhere != nil {
-		return e, &LostError{Dir: no.Dir, Err: no.Err, Elsewhere: elsewhere}
+		return e, fmt.Errorf("the trace of this run is lost: it cannot be saved in %s: %w\nnor elsewhere:\n%w", no.Dir, no.Err, elsewhere)
 	}
 	r.event(SavedElsewhere{Dir: no.Dir, Err: no.Err, Path: e.Path})
 	return e, nil
@@ -77,9 +78,9 @@ func untilSaved() (begin, end func()) {
 	return begin, func() { signal.Stop(ignored) }
 }
 
-// NameOf is how a saved trace is named in commands: by its id, or by its file when that
+// nameOf is how a saved trace is named in commands: by its id, or by its file when that
 // is not in the store.
-func NameOf(s *store.Store, e store.Entry) string {
+func nameOf(s *store.Store, e store.Entry) string {
 	if filepath.Dir(e.Path) == s.Dir() {
 		return e.ID
 	}

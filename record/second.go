@@ -48,7 +48,7 @@ func (r *Runner) planSecond() (*secondRun, error) {
 	case info.Mode()&os.ModeCharDevice != 0:
 		return nothing, nil
 	}
-	return nil, ErrInputOnce
+	return nil, errInputOnce
 }
 
 // checkValues finds out before the program runs which names it cannot have values for:
@@ -73,7 +73,7 @@ func (r *Runner) checkValues(tgt *target.Target) error {
 		last = err
 	}
 	if last != nil && len(kept) == 0 && (r.built == nil || !r.built.tests) {
-		return &ValuesError{Err: last}
+		return fmt.Errorf("no values: %w", last)
 	}
 	if last != nil {
 		r.event(NoValuesOf{Err: last})
@@ -142,7 +142,7 @@ func (r *Runner) observe(ctx context.Context, tgt *target.Target, tr *trace.Trac
 		return err
 	}
 	if len(functions) == 0 {
-		return ErrNotCalled
+		return errors.New("none of these functions was called")
 	}
 	var hider Hider
 	var mask func(string) string

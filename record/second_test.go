@@ -67,7 +67,7 @@ func TestValuesNeedTheSameInput(t *testing.T) {
 	if got.Stdout != "one\ntwo\n" || !strings.Contains(got.Stderr, "; differences: \n") {
 		t.Errorf("from a file:\n%v", got)
 	}
-	if got := recordtest.See(t, dir, line...); got.Code != 125 || got.Stdout != "" || !strings.Contains(got.Stderr, "error: "+ErrInputOnce.Error()+"\n") {
+	if got := recordtest.See(t, dir, line...); got.Code != 125 || got.Stdout != "" || !strings.Contains(got.Stderr, "error: "+errInputOnce.Error()+"\n") {
 		t.Errorf("from a pipe:\n%v", got)
 	}
 }

@@ -27,5 +27,5 @@ func exitCode(state *os.ProcessState) int {
 // endLike does nothing: no signal ends a process here.
 func endLike(trace.Exit) {}
 
-// AskToEnd ends a process: it cannot be asked.
-func AskToEnd(p *os.Process) { _ = p.Kill() }
+// askToEnd ends a process: it cannot be asked.
+func askToEnd(p *os.Process) { _ = p.Kill() }

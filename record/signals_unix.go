@@ -38,5 +38,5 @@ func endLike(exit trace.Exit) {
 	_ = syscall.Exec("/bin/sh", []string{"sh", "-c", kill}, os.Environ())
 }
 
-// AskToEnd asks a process to end, as a user does.
-func AskToEnd(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }
+// askToEnd asks a process to end, as a user does.
+func askToEnd(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }

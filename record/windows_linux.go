@@ -110,7 +110,7 @@ func (w *windows) snapshot(name string) (Event, error) {
 }
 
 func (w *windows) asSaved(tr *trace.Trace, e store.Entry) WindowSaved {
-	return WindowSaved{Name: tr.Name, Trace: NameOf(w.Store, e), Calls: tr.Calls(), Functions: len(tr.Functions), Duration: tr.Duration}
+	return WindowSaved{Name: tr.Name, Trace: nameOf(w.Store, e), Calls: tr.Calls(), Functions: len(tr.Functions), Duration: tr.Duration}
 }
 
 // finish saves the window that is being recorded when the program has ended or is let
@@ -176,7 +176,7 @@ func (r *Runner) Windows(ctx context.Context) (trace.Exit, error) {
 	o.Started = func(int) { begin() }
 	live, err := probe.Start(ctx, tgt, o)
 	if err != nil {
-		return exit, &CannotRunError{Program: tgt.Args[0], Err: &NoProbeError{Program: tgt.Args[0], Err: err}}
+		return exit, &CannotRunError{Program: tgt.Args[0], Err: fmt.Errorf("windows need the probe, which can't handle %s: %w", tgt.Args[0], err)}
 	}
 	defer live.Close()
 	w := &windows{Runner: r, live: live}

@@ -58,9 +58,9 @@ const (
 	HeadAlone
 )
 
-// LearnHead is Learn for what is shown without its tree. Values may tell that an
+// learnHead is Learn for what is shown without its tree. Values may tell that an
 // argument is a password; those that have nothing in common with the rest do not matter.
-func (m *Masker) LearnHead(h *trace.Head) {
+func (m *Masker) learnHead(h *trace.Head) {
 	if m == nil {
 		return
 	}

@@ -8,9 +8,9 @@ import (
 	"tracerag/trace"
 )
 
-// LossNotes are what a trace lacks, for people and for prompts: stable lines, the most
+// lossNotes are what a trace lacks, for people and for prompts: stable lines, the most
 // important first.
-func LossNotes(tr *trace.Trace) []string {
+func lossNotes(tr *trace.Trace) []string {
 	var floors, unhooked, partly int
 	var rest []trace.Loss
 	for _, l := range tr.Losses {
@@ -25,7 +25,7 @@ func LossNotes(tr *trace.Trace) []string {
 			rest = append(rest, l)
 		}
 	}
-	out := Losses(rest, "")
+	out := losses(rest, "")
 	if floors > 0 {
 		out = append(out, fmt.Sprintf("%s called so often that watching %s was given up: counts with a + are floors, and later callers are missing",
 			phrase.Plural(floors, "function was", "functions were"), pronoun(floors)))
@@ -79,18 +79,18 @@ func pronoun(n int) string {
 	return "them"
 }
 
-// Losses says what a trace lacks, a line each. Of a kind that has many it says the
+// losses says what a trace lacks, a line each. Of a kind that has many it says the
 // first few and how many more there are: a trace from elsewhere may hold any number.
 // The hint says where they are listed.
-func Losses(losses []trace.Loss, hint string) []string {
+func losses(list []trace.Loss, hint string) []string {
 	const most = 10
 	var out []string
 	kinds := map[trace.LossKind]int{}
-	for _, l := range losses {
+	for _, l := range list {
 		kinds[l.Kind]++
 	}
 	seen := map[trace.LossKind]int{}
-	for _, l := range losses {
+	for _, l := range list {
 		seen[l.Kind]++
 		switch n, all := seen[l.Kind], kinds[l.Kind]; {
 		case n < most || all == most:

@@ -27,7 +27,7 @@ func TestLossNotes(t *testing.T) {
 		"1 function could not be watched",
 		"some inlined calls of 1 function could not be watched: those that called nothing are missing",
 	}
-	if got := LossNotes(tr); !slices.Equal(got, want) {
+	if got := lossNotes(tr); !slices.Equal(got, want) {
 		t.Errorf("the notes are\n%q\nwant\n%q", got, want)
 	}
 }
@@ -39,7 +39,7 @@ func TestManyLosses(t *testing.T) {
 	for i := range 50_000 {
 		tr.Losses = append(tr.Losses, trace.Loss{Kind: trace.LossOther, Detail: fmt.Sprint("detail ", i)})
 	}
-	notes := LossNotes(tr)
+	notes := lossNotes(tr)
 	if len(notes) != 10 || notes[0] != "detail 0" || notes[9] != "and 49,991 more like these" {
 		t.Errorf("%d notes: %q", len(notes), notes[:min(len(notes), 12)])
 	}

@@ -22,7 +22,7 @@ const passingRuns = 50
 
 // Rank ranks the functions of views as one run. Of a run that failed, saved runs of
 // the same program that passed count, too: [Session.Warn] hears of those that cannot be
-// read, by a [*SkippedRunError].
+// read.
 func (s *Session) Rank(question string, views []*View) *rank.Ranking {
 	var runs []rank.Run
 	e := rank.Evidence{Baselines: views[0].Bases} // which are those of all
@@ -59,7 +59,7 @@ func (s *Session) passing(v *View) iter.Seq[*trace.Trace] {
 		n := 0
 		for sibling, err := range s.Store.Siblings(v.Entry, v.Trace) {
 			if err != nil {
-				s.warn(&SkippedRunError{Err: err})
+				s.warn(fmt.Errorf("not counted among the runs that passed: %w", err))
 				continue
 			}
 			if failed(sibling.Trace) {
@@ -81,11 +81,3 @@ func (s *Session) score(question string, views []*View) func(trace.Function) (fl
 	r := sync.OnceValue(func() *rank.Ranking { return s.Rank(question, views) })
 	return func(f trace.Function) (float64, string) { return r().Score(f) }
 }
-
-// SkippedRunError is the warning that a saved run of the same program cannot be read.
-type SkippedRunError struct{ Err error }
-
-func (e *SkippedRunError) Error() string {
-	return fmt.Sprintf("not counted among the runs that passed: %v", e.Err)
-}
-func (e *SkippedRunError) Unwrap() error { return e.Err }

@@ -138,7 +138,7 @@ func (s *Session) Head(name string) (*trace.Head, store.Entry, error) {
 	if err != nil {
 		return nil, e, err
 	}
-	s.Mask.LearnHead(h)
+	s.Mask.learnHead(h)
 	h.Trace = s.Mask.Trace(h.Trace)
 	return h, e, nil
 }

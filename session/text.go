@@ -69,7 +69,7 @@ func (sum *Summary) WriteText(w io.Writer, others string) error {
 	if sum.Questions > 0 {
 		row("asked", phrase.Plural(sum.Questions, "conversation", "conversations"))
 	}
-	for i, text := range Losses(tr.Losses, others) {
+	for i, text := range losses(tr.Losses, others) {
 		key := ""
 		if i == 0 {
 			key = "not recorded"

@@ -83,8 +83,8 @@ func (v *View) PrunedNote() string {
 	return fmt.Sprintf("%s left out, which %s did, too", phrase.Plural(v.Pruned, "node", "nodes"), v.Base)
 }
 
-// Notes are what the trace lacks: see [Losses].
-func (v *View) Notes() []string { return LossNotes(v.Trace) }
+// Notes are what the trace lacks.
+func (v *View) Notes() []string { return lossNotes(v.Trace) }
 
 // Text returns the source of a function of the trace, with its secrets.
 func (v *View) Text(f trace.Function) source.Text { return v.Sources.Find(sourceFunc(&f)) }
