@@ -10,7 +10,7 @@ REAL        ?= all
 STD         ?=
 
 .DEFAULT_GOAL := build
-.PHONY: help build install demo test check race vuln fuzz e2e soak bench eval microbench tables recorder clean
+.PHONY: help build install demo test check race vuln fuzz e2e soak bench eval questions microbench tables recorder clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,11 @@ bench: ## measure what calls and runs cost; BENCH=Call takes one table
 eval: ## measure the ranking on real bug fixes; needs CORPUS and CLONES
 	@test -n "$(CORPUS)" -a -n "$(CLONES)" || { echo 'make eval CORPUS=DIR CLONES=DIR: the corpus, and the clones of its repositories as OWNER/NAME' >&2; exit 2; }
 	@$(GO) run ./bench/ranking -corpus $(CORPUS) -clones $(CLONES) $(EVAL)
+
+# The same on questions of users about programs of the module proxy, which it installs and
+# records. EVAL=-cases prints the ranks of each, EVAL=-refit chooses weights on one half.
+questions: ## measure the ranking on questions about programs; installs ten
+	@$(GO) run ./bench/ranking -questions bench/ranking/questions.yaml $(EVAL)
 
 microbench: ## run the benchmarks of each package
 	$(GO) test -run '^$$' -bench . -benchmem $$($(GO) list ./... | grep -v /bench$$)

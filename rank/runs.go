@@ -48,6 +48,7 @@ type Declaration struct {
 // Ranking is an answer.
 type Ranking struct {
 	Functions []Ranked // the most relevant first
+	Corpus    Corpus   // what was ranked, for whoever measures other weights
 	why       []string // of each of them
 	place     map[trace.Function]int
 }
@@ -100,7 +101,7 @@ func Runs(question string, runs []Run, e Evidence) *Ranking {
 		}
 	}
 	ranked := Rank(q, in, Default)
-	out := &Ranking{Functions: ranked, why: make([]string, len(ranked)), place: make(map[trace.Function]int, len(c.of))}
+	out := &Ranking{Functions: ranked, Corpus: in, why: make([]string, len(ranked)), place: make(map[trace.Function]int, len(c.of))}
 	at := make([]int, len(ranked))
 	for i := range ranked {
 		at[ranked[i].Function] = i

@@ -32,6 +32,8 @@ type bug struct {
 	// Others are the functions that the repository declares beside them,
 	// tests and testdata left out.
 	Others []rank.Function `json:"-"`
+	// Passing is the number of runs that Function.Passing counts in: see rank.Corpus.
+	Passing int `json:"-"`
 }
 
 type gold struct {

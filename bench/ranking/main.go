@@ -7,6 +7,13 @@
 // The corpus (SPLIT.jsonl and SPLIT-executed.jsonl.gz) says what the tests
 // executed, and git clones of the repositories have the texts. Nothing of them
 // is built or run.
+//
+//	go run ./bench/ranking -questions bench/ranking/questions.yaml
+//
+// measures it on questions of another kind (how is X shown, why has Y no effect) about
+// runs of programs from the module proxy, which are installed and recorded for it. The
+// questions are in two halves by program: whoever changes package rank looks at the
+// half "tuning" and measures on "held-out".
 package main
 
 import (
@@ -29,11 +36,77 @@ func main() {
 	split := flag.String("split", "dev", "the `name` of the cases' files")
 	refit := flag.Bool("refit", false, "also choose the weights anew for each repository on the others (minutes)")
 	cases := flag.Bool("cases", false, "print a line for each case")
+	questions := flag.String("questions", "", "the `file` of questions about programs, in place of a corpus")
 	flag.Parse()
-	if err := run(os.Stdout, *corpus, *clones, *split, *refit, *cases); err != nil {
-		fmt.Fprintln(os.Stderr, "eval:", err)
+	var err error
+	if *questions != "" {
+		err = runQuestions(os.Stdout, os.Stderr, *questions, *refit, *cases)
+	} else {
+		err = run(os.Stdout, *corpus, *clones, *split, *refit, *cases)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ranking:", err)
 		os.Exit(1)
 	}
+}
+
+// runQuestions measures the ranking on the two halves of the questions.
+func runQuestions(w, log io.Writer, file string, refit, cases bool) error {
+	programs, err := readQuestions(file)
+	if err != nil {
+		return err
+	}
+	halves, err := allCases(log, programs)
+	if err != nil {
+		return err
+	}
+	weights := rank.Default
+	if refit {
+		f := &fitter{halves[tuning], map[rank.Weights][]result{}}
+		weights = choose(func(w rank.Weights) float64 { return meanReciprocal(f.results(w)) })
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	header(t)
+	var lines []string
+	for _, half := range []string{tuning, heldOut} {
+		bugs := halves[half]
+		plain := plainAll(bugs)
+		ranked := rankAll(bugs, rank.Default)
+		row(t, half+": plain BM25", plain)
+		row(t, half+": rank", ranked)
+		if refit {
+			row(t, half+": weights of the tuning half", rankAll(bugs, weights))
+		}
+		lines = append(lines, caseLines(ranked, plain)...)
+	}
+	t.Flush()
+	if refit {
+		fmt.Fprintf(w, "\nweights of the tuning half: %+v\n", weights)
+	}
+	if cases {
+		fmt.Fprintln(w)
+		for _, line := range lines {
+			fmt.Fprintln(w, line)
+		}
+	}
+	return nil
+}
+
+func plainAll(bugs []*bug) []result {
+	out := make([]result, len(bugs))
+	for i, b := range bugs {
+		out[i] = b.judge(b.plain())
+	}
+	return out
+}
+
+// caseLines have the ranks of each case, and those by plain BM25.
+func caseLines(ranked, plain []result) []string {
+	var out []string
+	for i, r := range ranked {
+		out = append(out, fmt.Sprintf("%s\t%v\tplain %v\t%d functions", r.bug.ID, r.ranks, plain[i].ranks, len(r.bug.Executed)))
+	}
+	return out
 }
 
 func run(w io.Writer, corpus, clones, split string, refit, cases bool) error {
@@ -52,10 +125,7 @@ func run(w io.Writer, corpus, clones, split string, refit, cases bool) error {
 		}
 	}
 
-	plain := make([]result, len(bugs))
-	for i, b := range bugs {
-		plain[i] = b.judge(b.plain())
-	}
+	plain := plainAll(bugs)
 	ranked := rankAll(bugs, rank.Default)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%d cases of %s whose fix changed a function\n\n", len(bugs), split)
@@ -89,8 +159,8 @@ func run(w io.Writer, corpus, clones, split string, refit, cases bool) error {
 	fits(w, bugs)
 	if cases {
 		fmt.Fprintln(w)
-		for i, r := range ranked {
-			fmt.Fprintf(w, "%s\t%v\tplain %v\t%d functions\n", r.bug.ID, r.ranks, plain[i].ranks, len(r.bug.Executed))
+		for _, line := range caseLines(ranked, plain) {
+			fmt.Fprintln(w, line)
 		}
 	}
 	return nil
@@ -110,7 +180,7 @@ func rankAll(bugs []*bug, w rank.Weights) []result {
 }
 
 func (b *bug) rank(w rank.Weights) []rank.Ranked {
-	return rank.Rank(b.question(), rank.Corpus{Functions: b.functions(), Background: slices.Values(b.Others)}, w)
+	return rank.Rank(b.question(), rank.Corpus{Functions: b.functions(), Passing: b.Passing, Background: slices.Values(b.Others)}, w)
 }
 
 func header(t *tabwriter.Writer) {

@@ -44,8 +44,8 @@ func (f *fitter) results(w rank.Weights) []result {
 	return f.known[w]
 }
 
-// leaveOut ranks each repository's cases by weights that were chosen, one
-// weight after the other, twice, on the other repositories alone.
+// leaveOut ranks each repository's cases by weights that were chosen on the other
+// repositories alone.
 func (f *fitter) leaveOut() []result {
 	out := make([]result, len(f.bugs))
 	done := map[string]bool{}
@@ -63,20 +63,7 @@ func (f *fitter) leaveOut() []result {
 			}
 			return meanReciprocal(rs)
 		}
-		w := plainWeights
-		best := others(w)
-		for range 2 {
-			for _, c := range choices {
-				at := w
-				for _, v := range c.values {
-					try := at
-					set(&try, c.weight, v)
-					if m := others(try); m > best {
-						best, w = m, try
-					}
-				}
-			}
-		}
+		w := choose(others)
 		for i, r := range f.results(w) {
 			if r.bug.Repo == b.Repo {
 				out[i] = r
@@ -84,6 +71,25 @@ func (f *fitter) leaveOut() []result {
 		}
 	}
 	return out
+}
+
+// choose returns the weights of the best score, one weight chosen after the other, twice.
+func choose(score func(rank.Weights) float64) rank.Weights {
+	w := plainWeights
+	best := score(w)
+	for range 2 {
+		for _, c := range choices {
+			at := w
+			for _, v := range c.values {
+				try := at
+				set(&try, c.weight, v)
+				if m := score(try); m > best {
+					best, w = m, try
+				}
+			}
+		}
+	}
+	return w
 }
 
 func set(w *rank.Weights, name string, v float64) {

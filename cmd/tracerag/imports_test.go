@@ -64,7 +64,7 @@ var layers = map[string][]string{
 	"fixtures/random":   {"fixtures"},
 	"fixtures/real":     {"fixtures"},
 	"bench":             {},
-	"bench/ranking":     {"rank", "prompt"},
+	"bench/ranking":     {"fixtures/real", "prompt", "prompt/tokens", "rank", "session", "trace/store"},
 	"bench/table":       {},
 
 	"viewer":             {"calltree", "phrase", "prompt", "session", "source", "trace"},
@@ -96,7 +96,7 @@ var only = map[string][]string{
 	"github.com/google/pprof":           {"trace", "trace/profiles"},
 	"github.com/kljensen/snowball":      {"rank"},
 	"github.com/spf13/pflag":            {"completion", "cmd/tracerag"},
-	"go.yaml.in/yaml":                   {"eval"},
+	"go.yaml.in/yaml":                   {"bench/ranking", "eval"},
 	"github.com/modelcontextprotocol":   {"mcp"},
 	"github.com/kballard/go-shellquote": {"phrase"},
 	"gonum.org/v1/gonum":                {"eval/report"},
