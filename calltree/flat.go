@@ -24,7 +24,7 @@ func (s *shape) open(parent int) int {
 // close sets the size of entry i once all below it are added.
 func (s *shape) close(i int) { s.size[i] = len(s.size) - i }
 
-// children calls f for the entries directly below i; below -1 stand the roots.
+// children calls f for the entries directly below i; below -1 are the roots.
 func (s *shape) children(i int, f func(child int)) {
 	end := len(s.size)
 	if i >= 0 {

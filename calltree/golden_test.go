@@ -228,7 +228,7 @@ func command(t *testing.T, words string, in map[string]*trace.Trace) string {
 //	go main.lost
 //	init main.init
 //
-// A root line starts with its kind. After the name stand the line of the call,
+// A root line starts with its kind. After the name come the line of the call,
 // the number of calls (1 if left out), and marks; floor and approx are marks
 // of the count. Of a goroutine, in is the function with the go statement, then
 // its line, and by the function whose last node created it, the same one if

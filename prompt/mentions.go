@@ -122,7 +122,7 @@ const (
 
 var (
 	// A name with its qualifiers, type arguments and parentheses. An import
-	// path may stand in front.
+	// path may come before it.
 	namePattern = lazy(`^(?:[\pL\pN_.@~%+-]+/)*((?:` + qualifier + `\.)?(?:\(\\?\*?(?:` + identifier + `\.)?` + identifier + `(?:\[[^\]]*\])?\)\.)?` +
 		identifier + `(?:\.` + identifier + `)*(?:\.\d+)*)(?:\[[^\]]*\])?(\(.*\))?$`)
 	// The same in prose, where Markdown may want the star escaped.
@@ -171,7 +171,7 @@ func parseName(text string) (Mention, bool) {
 // function, and whether it does.
 func (m *Mention) citedNames() ([]string, bool) {
 	if !m.Call && !m.qualified {
-		return nil, false // any word can stand in a code span
+		return nil, false // any word can be in a code span
 	}
 	names := m.Names
 	last := names[len(names)-1]
@@ -206,7 +206,7 @@ func mixedCaps(s string) bool {
 }
 
 // splitBlocks returns a Markdown text without its fenced code blocks, and the
-// blocks without the text. In both, line breaks stand for what is left out: every
+// blocks without the text. In both, line breaks replace what is left out: every
 // byte keeps its place, and no paragraph goes on behind a block.
 func splitBlocks(s string) (prose, code string) {
 	p, c := []byte(s), []byte(s)

@@ -303,8 +303,8 @@ func TestClosuresStandInTheirFunction(t *testing.T) {
 			t.Errorf("%s: the closure stands outside of Render", v)
 		}
 	}
-	// Without the function around it, a closure stands for itself, and the
-	// closures in it stand there.
+	// Without the function around it, a closure has its own text, and the
+	// closures in it are in that text.
 	in := Input{
 		Runs: []Run{{Tree: makeTree(t, "main.show.func2\n  main.show.func2.1\n    main.show.func3")}},
 		Source: func(f trace.Function) source.Text {

@@ -112,7 +112,7 @@ func TestTypesWithinABudget(t *testing.T) {
 	}
 }
 
-// The variable that a function literal stands in is a source already.
+// The variable that holds a function literal is a source already.
 func TestTypesAreNoSources(t *testing.T) {
 	table := source.Text{Kind: source.Closure, Path: "/m.go", Display: "m.go", Start: 5, End: 9, Body: "var table = []func(){\n\tfunc() { use(table) },\n}", Signature: "var table ="}
 	in := Input{

@@ -45,7 +45,7 @@ func quoted(text, question string) string {
 	}
 }
 
-// literalEnd returns where a literal ends that text stands in.
+// literalEnd returns where the literal around a text ends.
 func literalEnd(text string, quote byte) int {
 	for i := 0; i < len(text); i++ {
 		switch {

@@ -236,7 +236,7 @@ func (r *rule) begins(text string, at int) bool {
 	return r.probe == nil || r.probe.MatchString(text[at:])
 }
 
-// secret returns where the secret of a match stands.
+// secret returns where the secret of a match is.
 func (r *rule) secret(m []int) (from, to int) {
 	if r.Group > 0 {
 		return max(m[2*r.Group], 0), max(m[2*r.Group+1], 0)
@@ -322,7 +322,7 @@ func (r *rule) compile() {
 	r.probe = r.split(tree)
 }
 
-// window returns the lines in which a match about a place may stand.
+// window returns the lines in which a match about a place may be.
 func window(text string, at, lines int) (from, to int) {
 	if lines == unbounded {
 		return 0, len(text)

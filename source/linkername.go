@@ -162,7 +162,7 @@ func skipQuoted(s string, i int) int {
 	return len(s) - 1
 }
 
-// closurePrefixes are what stands before the number of a closure suffix; the
+// closurePrefixes are what comes before the number of a closure suffix; the
 // empty one is that of a literal inside a literal.
 var closurePrefixes = []string{"", "func", "gowrap", "deferwrap", "-range"}
 

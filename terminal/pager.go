@@ -21,7 +21,7 @@ const defaultPager = "less -FRX"
 // with the first byte: a command that prints nothing shows nothing.
 type Pager struct {
 	Out io.Writer // the terminal
-	// Held takes messages while the pager has the screen, where they would be in the midst
+	// Held takes messages while the pager has the screen, where they would be in the middle
 	// of the text.
 	Held bytes.Buffer
 

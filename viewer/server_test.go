@@ -16,7 +16,7 @@ import (
 	"tracerag/viewer"
 )
 
-// parrot is a model that says what it was told to.
+// parrot is a model that gives a fixed answer.
 type parrot struct {
 	pieces []string
 	err    error

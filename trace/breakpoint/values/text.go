@@ -25,7 +25,7 @@ const (
 )
 
 // maxRead is how much of a string is read, in bytes: more than what is shown, so that a
-// secret in it can be told.
+// secret in it can be recognised.
 const maxRead = 4096
 
 // overlay is the program's memory with one value put at an address that no
