@@ -5,6 +5,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // split makes an expression that matches from a keyword on if the rule's own
@@ -18,20 +19,21 @@ import (
 // another form has no such expression.
 func (r *rule) split(tree *syntax.Regexp) *regexp.Regexp {
 	rest := r.afterOptional(tree)
-	if rest == "" && r.beginsWithKeywords(tree) {
-		rest = strings.TrimPrefix(tree.String(), `\b`)
+	if rest == nil && r.beginsWithKeywords(tree) {
+		rest = tree
+		if tree.Op == syntax.OpConcat && tree.Sub[0].Op == syntax.OpWordBoundary {
+			rest = &syntax.Regexp{Op: syntax.OpConcat, Sub: tree.Sub[1:]}
+		}
 	}
-	if rest == "" {
+	if rest == nil {
 		return nil
 	}
-	tree, err := syntax.Parse(rest, syntax.Perl)
-	if err != nil {
-		return nil // it is slower without
-	}
-	begin, _ := bounded(tree)
+	// To write an expression takes milliseconds if it has large classes of characters, so
+	// no more of it is written than is used.
+	begin, _ := bounded(rest)
 	probe, err := regexp.Compile(`\A(?:` + begin.String() + `)`)
 	if err != nil {
-		return nil
+		return nil // it is slower without
 	}
 	return probe
 }
@@ -42,6 +44,10 @@ func (r *rule) split(tree *syntax.Regexp) *regexp.Regexp {
 func bounded(re *syntax.Regexp) (begin *syntax.Regexp, all bool) {
 	out := *re
 	switch re.Op {
+	case syntax.OpCharClass: // package syntax takes 5 ms to write [\s\S]
+		if len(re.Rune) == 2 && re.Rune[0] == 0 && re.Rune[1] == unicode.MaxRune {
+			return &syntax.Regexp{Op: syntax.OpAnyChar}, true
+		}
 	case syntax.OpStar:
 		return &syntax.Regexp{Op: syntax.OpEmptyMatch}, false
 	case syntax.OpPlus:
@@ -56,9 +62,9 @@ func bounded(re *syntax.Regexp) (begin *syntax.Regexp, all bool) {
 			return sub, false
 		case re.Max < 0:
 			out.Max = re.Min
-			return &out, false
 		}
-		return re, true
+		out.Sub = []*syntax.Regexp{sub}
+		return &out, re.Max >= 0
 	case syntax.OpQuest:
 		if _, all := bounded(re.Sub[0]); !all {
 			return &syntax.Regexp{Op: syntax.OpEmptyMatch}, false
@@ -83,27 +89,27 @@ func bounded(re *syntax.Regexp) (begin *syntax.Regexp, all bool) {
 	return re, true
 }
 
-// afterOptional returns what an expression has after what is optional, "" if it is not
+// afterOptional returns what an expression has after what is optional, nil if it is not
 // of this form.
-func (r *rule) afterOptional(tree *syntax.Regexp) string {
+func (r *rule) afterOptional(tree *syntax.Regexp) *syntax.Regexp {
 	if tree.Op != syntax.OpConcat || len(tree.Sub) < 2 {
-		return ""
+		return nil
 	}
 	first, rest := tree.Sub[0], tree.Sub[1:]
 	if first.Op != syntax.OpRepeat || first.Min != 0 || first.Sub[0].Op != syntax.OpCharClass {
-		return ""
+		return nil
 	}
 	// The keywords have to be where the rest begins, or matches would be lost.
 	begin, err := regexp.Compile(`\A(?:` + rest[0].String() + `)`)
 	if err != nil {
-		return ""
+		return nil
 	}
 	for _, k := range r.Keywords {
 		if !begin.MatchString(k) {
-			return ""
+			return nil
 		}
 	}
-	return (&syntax.Regexp{Op: syntax.OpConcat, Sub: rest}).String()
+	return &syntax.Regexp{Op: syntax.OpConcat, Sub: rest}
 }
 
 // beginsWithKeywords reports whether each match of an expression begins with a keyword.
