@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"tracerag/phrase"
@@ -73,10 +74,16 @@ func writeLeftOut(tw *tabwriter.Writer, p *Prompt) error {
 
 // WriteExplanation writes for every function, the most relevant first, how much of
 // it a prompt has, its score, what it would cost at each tier, and why it has
-// that score. What was not counted is with a "~".
-func (p *Prompt) WriteExplanation(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "shown\tscore\tfull\tran\twindow\tsignature\tfunction\tposition\twhy")
+// that score. What was not counted is with a "~". With a width no line has more
+// characters: position and reason are then on lines of their own.
+func (p *Prompt) WriteExplanation(w io.Writer, width int) error {
+	var table strings.Builder
+	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprint(tw, "shown\tscore\tfull\tran\twindow\tsignature\tfunction")
+	if width == 0 {
+		fmt.Fprint(tw, "\tposition\twhy")
+	}
+	fmt.Fprintln(tw)
 	for _, f := range p.Shown {
 		fmt.Fprintf(tw, "%s\t%.3f", f.Tier, f.Score)
 		for _, t := range []Tier{TierFull, TierRan, TierWindow, TierSignature} {
@@ -89,12 +96,26 @@ func (p *Prompt) WriteExplanation(w io.Writer) error {
 			}
 			fmt.Fprintf(tw, "\t%s", cost)
 		}
-		fmt.Fprintf(tw, "\t%s\t%s\t%s\n", f.Name, f.Position, f.Why)
+		fmt.Fprintf(tw, "\t%s", f.Name)
+		if width == 0 {
+			fmt.Fprintf(tw, "\t%s\t%s", f.Position, f.Why)
+		}
+		fmt.Fprintln(tw)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\ntotal %s, of a budget of %s\n", p.Size(), phrase.Number(p.Budget))
+	rows := strings.Split(strings.TrimSuffix(table.String(), "\n"), "\n")
+	var out strings.Builder
+	for i, row := range rows {
+		out.WriteString(phrase.Cut(row, width) + "\n")
+		if width > 0 && i > 0 {
+			out.WriteString(phrase.Wrap(p.Shown[i-1].Position+" "+p.Shown[i-1].Why, width, "    "))
+		}
+	}
+	total := fmt.Sprintf("total %s, of a budget of %s", p.Size(), phrase.Number(p.Budget))
+	out.WriteString("\n" + phrase.Wrap(total, width, ""))
+	_, err := io.WriteString(w, out.String())
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tracerag/phrase"
+	"tracerag/trace"
 	"tracerag/visible"
 )
 
@@ -79,7 +80,20 @@ func (sum *Summary) WriteText(w io.Writer, others string) error {
 	return tw.Flush()
 }
 
-// WriteList writes a line for each trace, the oldest first as in the store.
+// named is the title of a trace with its own name, a window's or a test's: others may have the
+// same command.
+func (sum *Summary) named() string {
+	switch {
+	case sum.Name == "":
+		return sum.Title
+	case sum.Test == (trace.Test{}):
+		return sum.Title + ", window " + visible.Line(sum.Name)
+	}
+	return sum.Title + ", " + visible.Line(sum.Name)
+}
+
+// WriteList writes a line for each trace, the oldest first as in the store. The exit of a
+// program that still ran is "-".
 func WriteList(to io.Writer, list []Summary) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSAVED\tCALLS\tFUNCTIONS\tEXIT\tCOMMAND")
@@ -98,12 +112,14 @@ func WriteList(to io.Writer, list []Summary) error {
 		exit := ""
 		switch {
 		case e.Exit == nil:
+		case !e.Exit.Known():
+			exit = "-" // a window's program goes on
 		case e.Exit.Signal != "":
 			exit = visible.Line(e.Exit.Signal)
 		default:
 			exit = fmt.Sprint(e.Exit.Code)
 		}
-		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), phrase.Number(e.Calls), phrase.Number(e.Functions), exit, e.Title)
+		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), phrase.Number(e.Calls), phrase.Number(e.Functions), exit, e.named())
 	}
 	return w.Flush()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tracerag/prompt"
+	"tracerag/terminal"
 )
 
 const promptHelp = `
@@ -57,7 +58,7 @@ func runPrompt(a *app, _ context.Context, c *command, args []string) int {
 	case *account:
 		err = pr.WriteAccount(a.stdout)
 	case *explain:
-		err = pr.WriteExplanation(a.stdout)
+		err = pr.WriteExplanation(a.stdout, terminal.Width(a.stdout))
 	default:
 		err = a.deliver(pr, *toClipboard)
 	}

@@ -2,32 +2,63 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	"tracerag/trace/store"
 )
 
 const rmHelp = `
-rm removes traces and the conversations about them.`
+rm removes traces and the conversations about them.
+
+  tracerag rm @last
+  tracerag rm --older-than=30d            saved more than 30 days ago
+  tracerag rm --keep=20                   all but the newest 20
+  tracerag rm --older-than=2w --keep=20   those that are both
+
+The baselines stay; --all removes them, too.`
 
 func runRm(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, rmHelp)
 	all := f.Bool("all", false, "remove every trace, and the baselines")
+	age := f.String("older-than", "", "remove the traces that were saved longer than this `TIME` ago: 30d, 2w, 36h")
+	keep := f.Int("keep", 0, "remove all but the newest `TRACES`, this many")
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
-	if f.NArg() == 0 && !*all || f.NArg() > 0 && *all {
-		return a.usage(c, "name the traces, or --all")
+	ways := 0
+	for _, way := range []bool{f.NArg() > 0, *all, *age != "" || f.Changed("keep")} {
+		if way {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return a.usage(c, "name the traces, or give --older-than, --keep or --all")
+	}
+	if f.Changed("keep") && *keep < 1 {
+		return a.usage(c, fmt.Sprintf("--keep=%d: must be at least 1 (--all removes every trace)", *keep))
+	}
+	var before time.Time
+	if f.Changed("older-than") {
+		d, err := store.ParseAge(*age)
+		if err != nil {
+			return a.usage(c, "--older-than: "+err.Error())
+		}
+		before = time.Now().Add(-d)
 	}
 	s, err := a.store()
 	if err != nil {
 		return a.fail(err)
 	}
 	var entries []store.Entry
-	if *all {
+	if f.NArg() == 0 {
 		if entries, err = s.List(); err != nil {
 			return a.fail(err)
 		}
+		entries = store.Old(entries, before, *keep)
+	}
+	if *all {
 		if err := removeAll(s.Baselines()); err != nil {
 			return a.fail(err)
 		}
@@ -48,6 +79,9 @@ func runRm(a *app, _ context.Context, c *command, args []string) int {
 			return a.fail(err)
 		}
 		a.note("removed %s", e.ID)
+	}
+	if len(entries) == 0 && !*all {
+		a.note("no trace to remove in %s", s.Dir())
 	}
 	return exitOK
 }
