@@ -18,6 +18,8 @@
 //   - BenchmarkCall: a call of fib, by recorders of all kinds.
 //   - BenchmarkRun: whole runs of gojq, hugo and esbuild on large inputs.
 //   - BenchmarkWhole: `tracerag run` from beginning to end, and its stages.
+//   - BenchmarkWait: what somebody waits for with large programs that run for
+//     moments: -rounds 10 at least.
 //   - BenchmarkView: how soon a large trace is on the screen, and the memory that
 //     its server takes. It needs a Chromium.
 //   - BenchmarkFit: ranking the functions of large traces for a question, and fitting
