@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"cmp"
 	"slices"
 
 	"tracerag/trace/executable"
@@ -10,32 +11,41 @@ import (
 
 // Watch finds which lines ran, from the bytes of a plan's block marks.
 type Watch struct {
-	m     *maker
-	entry map[int]*plan.Hook
-	marks map[int][2]int // from, to in the plan's marks, by function
-	plan  *plan.Plan
-	w     worker
+	m    *maker
+	plan *plan.Plan
+	w    worker
 }
 
 // NewWatch returns what reads the plan's marks. F and code are the program that the
 // plan was made for.
 func NewWatch(p *plan.Plan, f *executable.File, code *executable.Code) *Watch {
-	w := &Watch{m: newMaker(f, code, func(string) bool { return false }, Options{}), plan: p, entry: map[int]*plan.Hook{}, marks: map[int][2]int{}}
-	for i := 1; i < len(p.Marks); {
-		fn, from := p.Marks[i].Func, i
-		for i < len(p.Marks) && p.Marks[i].Func == fn {
-			i++
-		}
-		w.marks[fn] = [2]int{from, i}
+	return &Watch{m: newMaker(f, code, func(string) bool { return false }, Options{}), plan: p}
+}
+
+// marks are the places in the plan's marks of those of a function, from and to. They are
+// looked for, as its hook is: of a large program few functions are called.
+func (w *Watch) marks(fn int) (from, to int) {
+	if len(w.plan.Marks) == 0 {
+		return 0, 0
 	}
-	for i := range p.Hooks {
-		if h := &p.Hooks[i]; h.Kind.Entry() {
-			if _, ok := w.marks[h.Func]; ok {
-				w.entry[h.Func] = h
-			}
+	own := w.plan.Marks[1:] // the first is that of faults
+	from, _ = slices.BinarySearchFunc(own, fn, func(m plan.BlockMark, fn int) int { return cmp.Compare(m.Func, fn) })
+	for to = from; to < len(own) && own[to].Func == fn; to++ {
+	}
+	return from + 1, to + 1
+}
+
+// entry is the hook by which a function is entered, nil if it has none.
+func (w *Watch) entry(fn int) *plan.Hook {
+	hooks := w.plan.Hooks
+	i, _ := slices.BinarySearchFunc(hooks, fn, func(h plan.Hook, fn int) int { return cmp.Compare(h.Func, fn) })
+	var entry *plan.Hook
+	for ; i < len(hooks) && hooks[i].Func == fn; i++ {
+		if hooks[i].Kind.Entry() {
+			entry = &hooks[i]
 		}
 	}
-	return w
+	return entry
 }
 
 // Lines returns the fate of the lines of a function that was called, as far as it
@@ -43,17 +53,18 @@ func NewWatch(p *plan.Plan, f *executable.File, code *executable.Code) *Watch {
 // whole, the function may have begun before the marks were made, so that a block may
 // have run and those before it, as far as is known, not.
 func (w *Watch) Lines(fn int, whole bool, mark func(i int) lines.Fate) map[int]lines.Fate {
-	marks, ok := w.marks[fn]
+	from, to := w.marks(fn)
+	entry := w.entry(fn)
 	f := &w.m.f.Funcs[fn]
-	if !ok || w.entry[fn] == nil || w.m.takeApart(&w.w.fn, f) != "" {
+	if from == to || entry == nil || w.m.takeApart(&w.w.fn, f) != "" {
 		return nil
 	}
 	g := &w.w.inliner.g
-	g.BuildWhole(&w.w.fn.Body, checkOf(&w.w.fn, w.entry[fn]), w.m.noReturn)
+	g.BuildWhole(&w.w.fn.Body, checkOf(&w.w.fn, entry), w.m.noReturn)
 	fates := make([]lines.Fate, len(g.Nodes))
 	faults := mark(0) != lines.NotRun
 	known := make([]bool, len(g.Nodes)) // it has a mark
-	for i := marks[0]; i < marks[1]; i++ {
+	for i := from; i < to; i++ {
 		mk := &w.plan.Marks[i]
 		at := g.Body.Index(int64(mk.Block - f.Entry))
 		if at < 0 {
