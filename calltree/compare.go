@@ -2,6 +2,7 @@ package calltree
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tracerag/trace"
@@ -12,15 +13,16 @@ type Change int
 
 // The changes.
 const (
-	Common  Change = iota // at the same place in both, called as often
-	Changed               // at the same place in both, called more or less often
-	Moved                 // the same function, in each tree at places the other has not
-	Added                 // in the second tree only
-	Removed               // in the first tree only
+	Common     Change = iota // at the same place in both, called as often
+	Changed                  // at the same place in both, called more or less often
+	Moved                    // the same function, called once in each, in another context
+	Added                    // in the second tree only
+	Removed                  // in the first tree only
+	Unrecorded               // in one tree only, and the other run could not have recorded it
 )
 
 func (c Change) String() string {
-	return [...]string{"common", "changed", "moved", "added", "removed"}[c]
+	return [...]string{"common", "changed", "moved", "added", "removed", "unrecorded"}[c]
 }
 
 // Diff is the difference of two trees.
@@ -32,17 +34,20 @@ func (c Change) String() string {
 // known: of a floor only that it is not passed from below, and neither
 // approximate counts, nor calls that were only seen on a stack, nor samples.
 //
-// A function that has no node at the same place in both trees has moved: its
-// nodes are paired in call order, and what is below a pair is compared as
-// though it were at the same place. So a call that was wrapped in another is
-// one moved node, not a subtree removed and the same one added. Functions that
-// do stand at the same place somewhere are not looked for elsewhere, for a
-// helper that everything calls would seem to move all the time.
+// A function that has no node at the same place in both trees has moved, if each tree
+// has one node of it, which was called once. What
+// is below such a pair is compared as though it were at the same place: so a call that
+// was wrapped in another is one moved node, not a subtree removed and the same one
+// added. Of a function that was called more often nobody knows which call became which.
 type Diff struct {
 	A, B *Tree
 
-	// Common+Changed+Moved+Removed is A's size, Common+Changed+Moved+Added B's.
-	Common, Changed, Moved, Added, Removed int
+	// Common+Changed+Moved+Removed is A's size, Common+Changed+Moved+Added B's, but for
+	// the Unrecorded nodes, which are of either.
+	Common, Changed, Moved, Added, Removed, Unrecorded int
+
+	// Places are where the runs differ, the one that most likely matters first.
+	Places []*Place
 
 	// Values is how many nodes of both runs were given or returned other values, as
 	// far as these were observed in both, and FirstValues the one where it happened
@@ -87,7 +92,7 @@ func (d *Diff) String() string {
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{d.Added, "added"}, {d.Removed, "removed"}, {d.Moved, "moved"}, {d.Changed, "with another count"}} {
+	}{{d.Added, "added"}, {d.Removed, "removed"}, {d.Moved, "moved"}, {d.Changed, "with another count"}, {d.Unrecorded, "that the other run could not record"}} {
 		if c.n > 0 {
 			s = append(s, fmt.Sprint(c.n, " ", c.what))
 		}
@@ -122,18 +127,41 @@ const (
 // Compare returns what changed from a to b. The trees are left alone, and are
 // to be built with the same options.
 func Compare(a, b *Tree, ignore ...Ignore) *Diff {
-	var without Ignore
+	var c Comparison
 	for _, i := range ignore {
-		without |= i
+		c.Ignore |= i
 	}
-	m := match(flatten(a), flatten(b))
+	return c.Of(a, b)
+}
+
+// Comparison says how trees are compared. The zero value leaves nothing out of account.
+type Comparison struct {
+	Ignore Ignore
+
+	// RecordsA and RecordsB report whether a run could have recorded a function; nil:
+	// any. What calls through one that it could not is compared as though that were
+	// not there.
+	RecordsA, RecordsB func(*trace.Function) bool
+
+	// Relevance says, from 0 to 1, how much a function has to do with what is asked.
+	// Nil: nothing is asked.
+	Relevance func(*trace.Function) float64
+}
+
+// Of compares two trees.
+func (c Comparison) Of(a, b *Tree) *Diff {
+	without := c.Ignore
+	m := match(flatten(a), flatten(b), c.RecordsA, c.RecordsB)
 	d := &Diff{A: a, B: b, counts: !a.Sampled && !b.Sampled && without&IgnoreCounts == 0}
 	d.arrange(m)
 	var counted *Divergence
-	var classify func(nodes []*DiffNode)
-	classify = func(nodes []*DiffNode) {
+	var classify func(nodes []*DiffNode, unrecorded bool)
+	classify = func(nodes []*DiffNode, unrecorded bool) {
 		for _, n := range nodes {
 			switch {
+			case n.A == nil && (unrecorded || c.RecordsA != nil && !c.RecordsA(n.B.Func)), n.B == nil && (unrecorded || c.RecordsB != nil && !c.RecordsB(n.A.Func)):
+				n.Change = Unrecorded
+				d.Unrecorded++
 			case n.A == nil:
 				n.Change = Added
 				d.Added++
@@ -163,14 +191,15 @@ func Compare(a, b *Tree, ignore ...Ignore) *Diff {
 				}
 			}
 			first(false)
-			classify(n.Children)
+			classify(n.Children, n.Change == Unrecorded)
 			first(true)
 		}
 	}
-	classify(d.Roots)
+	classify(d.Roots, false)
 	if d.FirstDivergence = diverge(a.Roots, b.Roots, nil, nil, without&IgnoreOrder == 0); d.FirstDivergence == nil {
 		d.FirstDivergence = counted
 	}
+	d.rank(c.Relevance)
 	return d
 }
 
@@ -193,7 +222,8 @@ func countsDiffer(a, b *Node) bool {
 }
 
 // match pairs what stands at the same place, and then what moved.
-func match(a, b *flat) *matching {
+func match(a, b *flat, recordsA, recordsB func(*trace.Function) bool) *matching {
+	aboveA, aboveB := a.above(recordsB), b.above(recordsA) // what one could not record is passed over
 	type place struct{ parent, id int }
 	ids := map[identity]int{}
 	identify := func(f *flat) []int {
@@ -210,14 +240,14 @@ func match(a, b *flat) *matching {
 	}
 	idA, idB := identify(a), identify(b)
 	at := make(map[place]int, len(b.nodes))
-	for j := range b.nodes {
-		at[place{b.parent[j], idB[j]}] = j
+	for j := range slices.Backward(b.nodes) { // the first of several
+		at[place{aboveB[j], idB[j]}] = j
 	}
 	m := &matching{a: a, b: b, ofA: nones(len(a.nodes)), ofB: nones(len(b.nodes)), moved: make([]bool, len(a.nodes))}
 	// below looks for entry i of a below the entry that its parent is paired with.
 	below := func(i int) bool {
 		parent := none
-		if p := a.parent[i]; p != none {
+		if p := aboveA[i]; p != none {
 			if parent = m.ofA[p]; parent == none {
 				return false
 			}
@@ -235,27 +265,43 @@ func match(a, b *flat) *matching {
 			settled[idA[i]] = true
 		}
 	}
-	left := make([][]int, len(ids)) // unpaired entries of b, in order
-	for j := range b.nodes {
-		if m.ofB[j] == none {
-			left[idB[j]] = append(left[idB[j]], j)
+	leftA, leftB := make([]int, len(ids)), make([][]int, len(ids)) // unpaired entries
+	for i := range a.nodes {
+		if m.ofA[i] == none {
+			leftA[idA[i]]++
 		}
 	}
-	for i := range a.nodes {
+	for j := range b.nodes {
+		if m.ofB[j] == none {
+			leftB[idB[j]] = append(leftB[idB[j]], j)
+		}
+	}
+	for i, n := range a.nodes {
 		id := idA[i]
-		if m.ofA[i] != none || below(i) || settled[id] {
+		if m.ofA[i] != none || below(i) || settled[id] || leftA[id] != 1 || len(leftB[id]) != 1 {
 			continue
 		}
-		for len(left[id]) > 0 && m.ofA[i] == none {
-			j := left[id][0]
-			left[id] = left[id][1:]
-			if m.ofB[j] == none {
-				m.ofA[i], m.ofB[j] = j, i
-				m.moved[i] = true
-			}
+		j := leftB[id][0]
+		if m.ofB[j] == none && n.Calls == 1 && b.nodes[j].Calls == 1 {
+			m.ofA[i], m.ofB[j] = j, i
+			m.moved[i] = true
 		}
 	}
 	return m
+}
+
+// above returns, by entry, the nearest one above that records reports true for.
+func (f *flat) above(records func(*trace.Function) bool) []int {
+	if records == nil {
+		return f.parent
+	}
+	above := make([]int, len(f.nodes))
+	for i, p := range f.parent {
+		if above[i] = p; p != none && !records(f.nodes[p].Func) {
+			above[i] = above[p]
+		}
+	}
+	return above
 }
 
 func nones(n int) []int {

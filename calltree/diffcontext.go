@@ -27,8 +27,12 @@ import (
 // and Command are not used.
 func (d *Diff) WriteContext(w io.Writer, v View, around int) error {
 	b := bufio.NewWriter(w)
-	if err := d.WriteSummary(b); err != nil {
-		return err
+	fmt.Fprintln(b, d)
+	if d.FirstDivergence != nil {
+		d.FirstDivergence.write(b, "first divergence:")
+	}
+	if d.FirstValues != nil {
+		d.writeFirstValues(b)
 	}
 	if d.FirstDivergence != nil {
 		b.WriteByte('\n')

@@ -1,6 +1,9 @@
 package calltree
 
-import "io"
+import (
+	"io"
+	"math"
+)
 
 type jsonDiff struct {
 	Schema  string          `json:"schema"`
@@ -14,6 +17,22 @@ type jsonDiff struct {
 
 	Values     int             `json:"values,omitempty"`
 	FirstValue *jsonFirstValue `json:"first_value,omitempty"`
+
+	Unrecorded int          `json:"unrecorded,omitempty"`
+	Matters    *jsonMatters `json:"first_that_matters,omitempty"`
+	Places     []jsonPlace  `json:"places,omitempty"`
+}
+
+type jsonMatters struct {
+	Path   []string `json:"path"`
+	Change string   `json:"change"`
+}
+
+type jsonPlace struct {
+	Under []string `json:"under"`
+	First string   `json:"first"`
+	Nodes int      `json:"nodes"`
+	Score float64  `json:"score"`
 }
 
 type jsonDivergence struct {
@@ -63,12 +82,19 @@ type jsonSide struct {
 //	]}
 //
 // (the first two lines are one). change is of common, changed, moved, added,
-// removed. a and b are the node in the first and the second tree: its handle,
+// removed, unrecorded. a and b are the node in the first and the second tree: its handle,
 // calls and marks there, and the handle of its parent, left out for a root.
 // The paths of the first divergence are linker names from the root; kind says
 // of their ends that they are other functions ("call"), that one run calls
 // nothing more below the end of its path ("ends_a", "ends_b"), or that only
 // the counts differ ("count").
+//
+// first_that_matters is the path to the first node, in call order, of the places that
+// matter about as much as the best, and its change ("common": its values differ). places
+// are the fifty callers that most likely matter, the best first: the path to a
+// caller, the first function below it that differs, how many nodes differ there, and
+// the score of the rank. unrecorded counts nodes, with this change, that the other run
+// could not have recorded.
 //
 // If values of calls were observed in both runs, values is how many nodes had others,
 // first_value the first of them by its path, and value, in a node, what differs there:
@@ -90,6 +116,7 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 		Schema: "tracerag.diff/1", Equal: d.Equal(),
 		Common: d.Common, Changed: d.Changed, Moved: d.Moved, Added: d.Added, Removed: d.Removed,
 		First: d.FirstDivergence.json(), Values: d.Values, FirstValue: d.firstValue(),
+		Unrecorded: d.Unrecorded, Matters: d.jsonMatters(), Places: d.jsonPlaces(),
 	}, "nodes", len(roots) > 0)
 	var write func(nodes []int)
 	write = func(nodes []int) {
@@ -110,6 +137,29 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 	write(roots)
 	j.close(len(roots) > 0)
 	return j.flush()
+}
+
+// jsonPlaces bounds what comes before the nodes.
+const jsonPlaces = 50
+
+func (d *Diff) jsonMatters() *jsonMatters {
+	_, n := d.Matters()
+	if n == nil {
+		return nil
+	}
+	return &jsonMatters{linkerNames(pathTo(n.Node(), nil)), n.Change.String()}
+}
+
+func (d *Diff) jsonPlaces() []jsonPlace {
+	var out []jsonPlace
+	for _, p := range d.Places[:min(len(d.Places), jsonPlaces)] {
+		j := jsonPlace{Under: []string{}, First: p.Nodes[0].Node().Func.Name, Nodes: p.Size, Score: math.Round(1000*p.Score) / 1000}
+		if p.Under != nil {
+			j.Under = linkerNames(pathTo(p.Under.Node(), nil))
+		}
+		out = append(out, j)
+	}
+	return out
 }
 
 func sideOf(n *Node) *jsonSide {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -37,39 +36,46 @@ func (d *Diff) layout() *layout {
 var diffSigns = [...]struct {
 	sign  string
 	color style
-}{Common: {" ", plainText}, Changed: {"~", yellow}, Moved: {">", cyan}, Added: {"+", green}, Removed: {"-", red}}
+}{Common: {" ", plainText}, Changed: {"~", yellow}, Moved: {">", cyan}, Added: {"+", green}, Removed: {"-", red}, Unrecorded: {"?", dim}}
 
 // WriteText writes the diff as text: the counts, the first divergence with the
-// path on both sides (a is the first tree, b the second), and the tree, in
-// which only what differs and the way to it is written out:
+// path on both sides (a is the first tree, b the second), and the places where the runs
+// differ, the one that most likely matters first. A place is the way to a caller, and
+// what it calls in one run only, or in another way:
 //
 //	2 added, 1 removed, 1 moved, 1 with another count, 14 unchanged
-//	first divergence:
+//	first divergence that matters:
 //	  a: main.main > main.run > csv.Read
 //	  b: main.main > main.run > md.Render
+//	the very first one:
+//	  a: main.main > main.flags > pflag.Set count 3
+//	  b: main.main > main.flags > pflag.Set count 4
 //
-//	  main.main
-//	    [2 unchanged]
-//	    main.run
-//	-     csv.Read
-//	+     md.Render
-//	>     text.Wrap moved from main.main
-//	~     text.Pad count 3 -> 5
-//	=     text.Wrap width: 80 -> 72
+//	main.main > main.run main.go:20
+//	- csv.Read csv.go:40
+//	+ md.Render md.go:12
+//	> text.Wrap moved from main.main
+//	~ text.Pad x3 -> x5
+//	~   text.fill
+//	= text.Wrap width: 80 -> 72
 //
-// A node that is the same but for the values of its observed calls is marked "=".
-// Of the view, Command is not used: a cut says only how many nodes it hides, unless
-// Cut writes it.
-// [Diff.WriteSummary] writes what stands before the tree.
+//	main.main > main.flags main.go:12 (and 2 more ways)
+//	~ pflag.Set x3 -> x4
+//
+// A node that is the same but for the values of its observed calls is marked "=", one
+// that the other run could not have recorded "?". Without counts "~" is for those of
+// the line above. Places of one function where the same is different are one.
+//
+// Of the view, Depth counts from a place, MaxNodes is of all places together, and
+// Command is not used: a cut says only how many nodes it hides, unless Cut writes it.
+// [Diff.WriteSummary] writes what is before the places.
 func (d *Diff) WriteText(w io.Writer, v View) error {
 	b := bufio.NewWriter(w)
 	if err := d.WriteSummary(b); err != nil {
 		return err
 	}
-	l := d.layout()
-	if slices.Contains(l.differ, true) { // not so if only the order of calls differs
-		b.WriteByte('\n')
-		d.writeTree(b, &v, l)
+	if len(d.Places) > 0 { // not so if only the order of calls differs
+		d.writePlaces(b, &v)
 	}
 	return b.Flush()
 }
@@ -78,65 +84,26 @@ func (d *Diff) WriteText(w io.Writer, v View) error {
 func (d *Diff) WriteSummary(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, d)
-	if d.FirstDivergence != nil {
-		d.FirstDivergence.write(b)
-	}
+	d.writeDivergences(b)
 	if d.FirstValues != nil {
 		d.writeFirstValues(b)
 	}
 	return b.Flush()
 }
 
-func (d *Diff) writeTree(b *bufio.Writer, v *View, l *layout) {
-	shown := l.fill(v.Depth, v.MaxNodes, func(i int) bool { return !l.differ[i] })
-	v.Command = ""
-	fold := func(depth int, format string, n int) {
-		if n > 0 {
-			indent(b, depth+1)
-			fmt.Fprintln(b, v.paint(dim, fmt.Sprintf(format, n)))
-		}
-	}
-	var write func(i int)
-	write = func(i int) {
-		depth := 0
-		if i >= 0 {
-			depth = l.depth[i] + 1
-			d.writeNode(b, v, l.nodes[i], depth-1)
-		}
-		same, hidden := 0, 0
-		l.children(i, func(c int) {
-			switch {
-			case shown[c]:
-				fold(depth, "[%d unchanged]", same)
-				same = 0
-				write(c)
-			case l.differ[c]:
-				hidden += l.size[c]
-			default:
-				same += l.size[c]
-			}
-		})
-		fold(depth, "[%d unchanged]", same)
-		if hidden > 0 {
-			indent(b, depth+1)
-			c := cut{nodes: hidden}
-			if i >= 0 {
-				c.name = ShortName(l.nodes[i].Node().Func.Name)
-			}
-			fmt.Fprintln(b, v.paint(dim, v.more(c)))
-		}
-	}
-	write(-1)
-}
-
 // writeNode writes one line: sign, indent, node, what changed.
 func (d *Diff) writeNode(b *bufio.Writer, v *View, n *DiffNode, depth int) {
+	d.writeBelow(b, v, nil, n, func() { indent(b, depth) })
+}
+
+// writeBelow writes a line below that of another node, which may be nil.
+func (d *Diff) writeBelow(b *bufio.Writer, v *View, above, n *DiffNode, indent func()) {
 	s := diffSigns[n.Change]
 	if n.Change == Common && n.Values != nil {
 		s.sign, s.color = "=", cyan
 	}
 	view := *v
-	if n.Change != Added && n.Change != Removed {
+	if n.A != nil && n.B != nil {
 		view.Counts = false // either the change says it, or it does not matter
 	}
 	tree := d.B
@@ -145,17 +112,17 @@ func (d *Diff) writeNode(b *bufio.Writer, v *View, n *DiffNode, depth int) {
 	}
 	line := view.line(n.Node(), tree.Sampled)
 	if n.Change == Moved {
-		line += " moved from " + place(n.A.Parent)
+		line += " moved from " + origin(n.A, n.B)
 	}
-	if n.A != nil && n.B != nil && d.counts && countsDiffer(n.A, n.B) {
-		line += fmt.Sprintf(" count %s -> %s", number(n.A.Calls, n.A.Flags), number(n.B.Calls, n.B.Flags))
+	if n.A != nil && n.B != nil && d.counts && countsDiffer(n.A, n.B) && !sameCounts(above, n) {
+		line += fmt.Sprintf(" x%s -> x%s", number(n.A.Calls, n.A.Flags), number(n.B.Calls, n.B.Flags))
 	}
 	if n.Values != nil {
 		line += " " + n.Values.String()
 	}
 	b.WriteString(v.paint(s.color, s.sign))
 	b.WriteByte(' ')
-	indent(b, depth)
+	indent()
 	b.WriteString(v.paint(s.color, line))
 	b.WriteByte('\n')
 }
@@ -171,16 +138,23 @@ func (d *Diff) writeFirstValues(b *bufio.Writer) {
 	fmt.Fprintf(b, "first other value, %s %s:\n  %s\n", kind, pathText(pathTo(n.Node(), nil)), n.Values)
 }
 
-func place(parent *Node) string {
-	if parent == nil {
+// origin names where a node was that has moved: the caller or, if that is the same
+// function in both runs, the next one above that is not.
+func origin(a, b *Node) string {
+	a, b = a.Parent, b.Parent
+	below := ""
+	for a != nil && b != nil && a.Func.Name == b.Func.Name {
+		a, b, below = a.Parent, b.Parent, "below "
+	}
+	if a == nil {
 		return "the roots"
 	}
-	return ShortName(parent.Func.Name)
+	return below + ShortName(a.Func.Name)
 }
 
 // write writes the paths of both sides.
-func (d *Divergence) write(b *bufio.Writer) {
-	fmt.Fprintln(b, "first divergence:")
+func (d *Divergence) write(b *bufio.Writer, heading string) {
+	fmt.Fprintln(b, heading)
 	side := func(name string, n *Node, path []*Node) {
 		line := pathText(path)
 		switch {
@@ -200,12 +174,13 @@ func (d *Divergence) write(b *bufio.Writer) {
 // pathText writes a path from the root. A deep one keeps its ends: the start says
 // which part of the program it is, the end what happened.
 func pathText(path []*Node) string {
+	const whole, last = 12, 5
 	var s []string
 	for i, p := range path {
-		if len(path) > 12 && i == 3 {
-			s = append(s, fmt.Sprintf("[%d more]", len(path)-11))
+		if len(path) > whole && i == 1 {
+			s = append(s, fmt.Sprintf("... %d more ...", len(path)-1-last))
 		}
-		if len(path) <= 12 || i < 3 || i >= len(path)-8 {
+		if len(path) <= whole || i == 0 || i >= len(path)-last {
 			s = append(s, ShortName(p.Func.Name))
 		}
 	}

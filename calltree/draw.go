@@ -56,7 +56,7 @@ func (t *Tree) WriteDOT(w io.Writer, v View) error { return t.draw(w, v, &dot) }
 func (t *Tree) WriteMermaid(w io.Writer, v View) error { return t.draw(w, v, &mermaid) }
 
 func (t *Tree) draw(w io.Writer, v View, d *drawing) error {
-	v.Color = nil
+	v.Color, v.Compact = nil, false
 	v.MaxNodes = cmp.Or(v.MaxNodes, drawnNodes)
 	b := bufio.NewWriter(w)
 	b.WriteString(d.head)

@@ -57,7 +57,6 @@ func ExampleCompare() {
 	//   a: main.main > table.border
 	//   b: main.main, which calls nothing more
 	//
-	//   main.main
-	//     [1 unchanged]
-	// -   table.border
+	// main.main
+	// - table.border
 }

@@ -13,7 +13,7 @@ func Merge(trees ...*Tree) *Tree {
 		id     identity
 	}
 	if len(trees) == 1 {
-		return trees[0].Without(func(*Node) bool { return false }) // handles are those of its trace
+		return trees[0].Clone() // handles are those of its trace
 	}
 	m := &Tree{}
 	nodes := map[key]*Node{}

@@ -2,6 +2,9 @@ package calltree
 
 import "tracerag/trace"
 
+// Clone returns a copy of t.
+func (t *Tree) Clone() *Tree { return t.Without(func(*Node) bool { return false }) }
+
 // call is what the pruning rule compares: function and caller, whatever is
 // further up.
 type call struct {

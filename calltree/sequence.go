@@ -26,7 +26,7 @@ var sequenceEscape = strings.NewReplacer("#", "#35;", ";", "#59;", "<", "#lt;", 
 // participant sends while it is active are calls that it made. A go statement is an
 // arrow with an open head. A note says how many nodes are not drawn.
 func (t *Tree) WriteSequence(w io.Writer, v View) error {
-	v.Color = nil
+	v.Color, v.Compact = nil, false
 	v.MaxNodes = cmp.Or(v.MaxNodes, sequenceNodes)
 	b := bufio.NewWriter(w)
 	b.WriteString("sequenceDiagram\n  actor p0 as run\n")

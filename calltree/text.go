@@ -141,7 +141,7 @@ const (
 )
 
 // bands returns the indent of a Compact text of the shown entries.
-func (f *flat) bands(shown []bool) func(b *bufio.Writer, depth int) {
+func (f *shape) bands(shown []bool) func(b *bufio.Writer, depth int) {
 	step := "  "
 	for i, depth := range f.depth {
 		if shown[i] && depth > fewLevels {

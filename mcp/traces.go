@@ -153,6 +153,7 @@ func (b *traces) open(whole bool, paths []string) (*View, error) {
 	if whole {
 		o.Baseline = session.NoBaseline
 	}
+	o.Compared = len(paths) == 2
 	views, err := look.Open(paths, o)
 	if err != nil {
 		return nil, err

@@ -79,11 +79,12 @@ func (s *Session) Gate(r *Reference, tr *trace.Trace, e store.Entry, o TreeOptio
 	if o.Baseline == "" {
 		o.Baseline = NoBaseline
 	}
+	o.Compared = true
 	g := &Gated{Run: tr, Views: []*View{{Trace: base, Entry: r.Entry}, {Trace: s.Mask.Trace(tr), Entry: e}}}
 	if err := s.Look(g.Views, o); err != nil {
 		return nil, err
 	}
-	g.Diff = Compare(g.Views[0], g.Views[1], ignore)
+	g.Diff = s.Compare(g.Views[0], g.Views[1], ignore, "")
 	if g.Diff.A.Size+g.Diff.B.Size == 0 {
 		return nil, ErrNothingCompared
 	}

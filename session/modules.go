@@ -26,10 +26,9 @@ func newModules(tr *trace.Trace) modules {
 	for _, d := range tr.Program.Deps {
 		known[d.Path] = true
 	}
-	for i := range tr.Functions {
-		mod := moduleOf(tr.Functions[i].Package, known)
+	name := func(mod string) {
 		if _, ok := m[mod]; ok || mod == "" {
-			continue
+			return
 		}
 		for _, name := range prompt.ShortNames(mod) {
 			if !taken[name] {
@@ -38,6 +37,12 @@ func newModules(tr *trace.Trace) modules {
 				break
 			}
 		}
+	}
+	for i := range tr.Functions {
+		name(moduleOf(tr.Functions[i].Package, known))
+	}
+	for _, d := range tr.Program.Deps {
+		name(d.Path) // a run that is compared may have called it
 	}
 	return m
 }

@@ -8,13 +8,15 @@ import (
 
 // Run is a view as a face shows it: nothing in it holds a secret.
 type Run struct {
-	ID     string // of the trace
-	Title  string // command line
-	Trace  *trace.Trace
-	Tree   *calltree.Tree // pruned and focused
-	Pruned int            // nodes that the baseline did, too
-	Base   string         // command line of that baseline
-	Notes  []string       // what was not recorded
+	ID    string // of the trace
+	Title string // command line
+	Trace *trace.Trace
+	Tree  *calltree.Tree // pruned and focused
+	// Unpruned is the whole tree, of a run that is compared with another; nil: it is Tree.
+	Unpruned *calltree.Tree
+	Pruned   int      // nodes that the baseline did, too
+	Base     string   // command line of that baseline
+	Notes    []string // what was not recorded
 
 	// Source returns the text of a function of this run.
 	Source func(trace.Function) source.Text
@@ -31,5 +33,8 @@ func (s *Session) Run(v *View) *Run {
 		t.Doc, t.Signature, t.Body, t.Warning = s.Mask.Text(t.Doc), s.Mask.Text(t.Signature), s.Mask.Text(t.Body), s.Mask.Text(t.Warning)
 		return t
 	}
-	return &Run{ID: v.Entry.ID, Title: v.Title(), Trace: v.Trace, Tree: v.Tree, Pruned: v.Pruned, Base: v.Base, Notes: v.Notes(), Source: source, File: v.File, Dependency: v.Dependency}
+	return &Run{ID: v.Entry.ID, Title: v.Title(), Trace: v.Trace, Tree: v.Tree, Unpruned: v.unpruned, Pruned: v.Pruned, Base: v.Base, Notes: v.Notes(), Source: source, File: v.File, Dependency: v.Dependency}
 }
+
+// PrunedNote says what a baseline has left out of the tree; "" if nothing.
+func (r *Run) PrunedNote() string { return prunedNote(r.Pruned, r.Base) }

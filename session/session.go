@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -34,7 +35,10 @@ type TreeOptions struct {
 	Focus    []string // patterns of functions; none: the whole tree
 	// Baseline names the trace that the tree is pruned by: "" the one that the run was
 	// made with, [NoBaseline] none.
-	Baseline   string
+	Baseline string
+	// Compared says that two views are for [Compare]. What a focus is on need be in one of
+	// them only.
+	Compared   bool
 	SourceDirs []string // where sources are looked for, too
 	// SourcesBy is how a user names those directories: see [source.Config].
 	SourcesBy string
@@ -73,8 +77,15 @@ func (s *Session) Look(views []*View, o TreeOptions) error {
 	if err != nil {
 		return err
 	}
+	missing := 0
 	for _, v := range views {
-		if err := v.look(baselines, o); err != nil {
+		err := v.look(baselines, o)
+		if isA := (*calltree.NotFoundError)(nil); o.Compared && errors.As(err, &isA) {
+			if missing++; missing < len(views) {
+				continue
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

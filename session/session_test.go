@@ -131,7 +131,7 @@ func TestIgnore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := Compare(views[0], views[1], i); d.Equal() != equal {
+		if d := new(Session).Compare(views[0], views[1], i, ""); d.Equal() != equal {
 			t.Errorf("without %q the runs are equal: %v, want %v", words, d.Equal(), equal)
 		}
 	}

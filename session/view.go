@@ -1,9 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"tracerag/calltree"
 	"tracerag/phrase"
@@ -21,9 +23,14 @@ type View struct {
 	Tree    *calltree.Tree
 	Whole   int            // nodes of the tree before it was pruned
 	Pruned  int            // nodes that a baseline did, too, and that are left out
-	Base    string         // command line of the run that was pruned by; "": none
+	Base    string         // command lines of the runs that were pruned by; "": none
 	Bases   []*trace.Trace // the runs that were pruned by
 	Sources *source.Resolver
+
+	// unpruned is the whole tree, of a view that is compared with another one, and focus
+	// the handles in it that a focus is on; nil: there is none.
+	unpruned *calltree.Tree
+	focus    map[int]bool
 
 	modules modules // once a file was named
 }
@@ -39,23 +46,39 @@ func (v *View) look(baselines []*trace.Trace, o TreeOptions) (err error) {
 		return err
 	}
 	v.Whole = v.Tree.Size
+	if o.Compared {
+		v.unpruned = v.Tree.Clone()
+	}
 	if len(baselines) > 0 {
 		var trees []*calltree.Tree
+		var titles []string
 		for _, b := range baselines {
 			tree, err := calltree.Build(b, how)
 			if err != nil {
 				return &BaselineError{Err: err}
 			}
 			trees = append(trees, tree)
+			title := Title(b)
+			if b.Name == trace.StartUp {
+				title = "the start-up of " + title
+			}
+			if !slices.Contains(titles, title) {
+				titles = append(titles, title)
+			}
 		}
-		v.Base = Title(baselines[0])
-		if baselines[0].Name == trace.StartUp {
-			v.Base = "the start-up of " + v.Base
-		}
+		v.Base = strings.Join(titles, " or ")
 		v.Pruned = v.Tree.Prune(calltree.Merge(trees...))
 	}
-	if len(o.Focus) > 0 {
-		v.Tree, err = v.Tree.Focus(o.Focus...)
+	if len(o.Focus) == 0 {
+		return nil
+	}
+	tree, err := v.Tree.Focus(o.Focus...)
+	if o.Compared {
+		v.focus = focused(v.unpruned, o.Focus...)
+		v.Tree = &calltree.Tree{Sampled: v.Tree.Sampled} // if the other run has it, that is the difference
+	}
+	if err == nil {
+		v.Tree = tree
 	}
 	return err
 }
@@ -76,11 +99,13 @@ func (v *View) Title() string {
 }
 
 // PrunedNote says what a baseline has left out of the tree; "" if nothing.
-func (v *View) PrunedNote() string {
-	if v.Pruned == 0 {
+func (v *View) PrunedNote() string { return prunedNote(v.Pruned, v.Base) }
+
+func prunedNote(nodes int, base string) string {
+	if nodes == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s left out, which %s did, too", phrase.Plural(v.Pruned, "node", "nodes"), v.Base)
+	return fmt.Sprintf("%s left out, which %s did, too", phrase.Plural(nodes, "node", "nodes"), cmp.Or(base, "the baseline"))
 }
 
 // Notes are what the trace lacks.

@@ -162,7 +162,11 @@ func New(c Content) (*Page, error) {
 	if len(c.Runs) == 1 {
 		p.addTree(c.Runs[0].Tree)
 	} else {
-		p.addDiff(calltree.Compare(c.Runs[0].Tree, c.Runs[1].Tree))
+		d, err := session.CompareRuns(c.Runs[0], c.Runs[1], "", nil)
+		if err != nil {
+			return nil, err
+		}
+		p.addDiff(d)
 	}
 	return p, nil
 }
@@ -214,7 +218,12 @@ func (p *Page) addDiff(d *calltree.Diff) {
 	if n := d.FirstValues; n != nil {
 		facts.FirstOther = at[n.Node()]
 	}
-	if f := d.FirstDivergence; f != nil {
+	if place, n := d.Matters(); n != nil && d.FirstDivergence != nil {
+		facts.First, facts.Why = at[n.Node()], whatMatters(place, n)
+		if very := why(d.FirstDivergence); !d.FirstDivergence.IsAt(place) {
+			facts.Why += "; the very first: " + very
+		}
+	} else if f := d.FirstDivergence; f != nil {
 		facts.Why = why(f)
 		for _, n := range []*calltree.Node{f.B, f.A, f.UnderB, f.UnderA} {
 			if i, ok := at[n]; ok && n != nil {
@@ -224,6 +233,27 @@ func (p *Page) addDiff(d *calltree.Diff) {
 		}
 	}
 	p.overview.Diff = facts
+}
+
+// whatMatters says how two runs differ where it matters first.
+func whatMatters(p *calltree.Place, n *calltree.DiffNode) string {
+	name, where := calltree.ShortName(n.Node().Func.Name), "at the root"
+	if p.Under != nil {
+		where = "in " + calltree.ShortName(p.Under.Node().Func.Name)
+	}
+	switch n.Change {
+	case calltree.Added:
+		return fmt.Sprintf("%s: only the second calls %s", where, name)
+	case calltree.Removed:
+		return fmt.Sprintf("%s: only the first calls %s", where, name)
+	case calltree.Changed:
+		return fmt.Sprintf("at %s, which the first calls %d times and the second %d", name, n.A.Calls, n.B.Calls)
+	case calltree.Unrecorded:
+		return fmt.Sprintf("%s: only one run could record %s", where, name)
+	case calltree.Moved:
+		return fmt.Sprintf("%s: %s moved there", where, name)
+	}
+	return fmt.Sprintf("at %s: %s", name, n.Values)
 }
 
 // why says how two runs part.

@@ -64,7 +64,7 @@ func init() {
 	commands = []*command{
 		{"run", "[flags] -- PROGRAM [ARG...]", "run a program and record what it calls", runRun},
 		{"ask", "[flags] [TRACE] QUESTION", "ask a model about a recorded run", runAsk},
-		{"compare", "[flags] A B", "compare two runs", runCompare},
+		{"compare", "[flags] A B [QUESTION]", "compare two runs", runCompare},
 		{"tree", "[flags] [TRACE]", "print the call tree", runTree},
 		{"view", "[flags] [TRACE | A B]", "show a run, or two side by side, in the browser", runView},
 		{"report", "[flags] -o FILE [TRACE | A B]", "write that page into one HTML file", runReport},

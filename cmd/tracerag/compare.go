@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"tracerag/calltree"
 	"tracerag/output"
@@ -16,11 +17,25 @@ import (
 
 const compareHelp = `
 compare compares the call trees of two runs: added, removed and moved calls, changed
-counts, and the first divergence. Times, addresses, lines and ids never count.
-Arguments and results that both runs observed (run --values) are compared call by
-call. The first difference is shown. It makes the runs different only with --values.
+counts, and where the runs diverge. Times, addresses, lines and ids never count.
 
   tracerag compare @prev @last
+  tracerag compare @prev @last "why is the second table wider?"
+
+It prints the callers below which the runs differ, the one that most likely matters
+first: where much differs, or functions that only one run called, before start-up,
+parsing of flags and looking for files; with a question, what is about it.
+
+  main.main > ... 12 more ... > page.Render page/render.go:20 (and 2 more ways)
+  - page.links x3     only a called it         > page.wrap moved from page.Render
+  + page.hook         only b called it         ~ page.pad x2 -> x7      the calls of both
+  ? lib.Escape        the other run could      =   page.width x: 3 -> 4   other values
+                      not have recorded it
+
+A function has moved if it was called once in each run. What a baseline leaves out of
+both trees is left out, and counts are those of the whole runs. Arguments and results
+that both runs observed (run --values) are compared call by call. They make the runs
+different only with --values.
 
 With --gate it records a command and compares the run with a reference: a trace, or a
 file that --update writes, to be kept beside the tests. What the command prints goes
@@ -43,8 +58,12 @@ type compareFlags struct {
 	json, brief  bool
 	values       bool
 	depth, nodes int
+	ids          bool
 	ignore       []string
 }
+
+// defaultNodes are some screens of a difference, the places that matter first.
+const defaultNodes = 150
 
 func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, compareHelp)
@@ -53,7 +72,8 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	var g gateFlags
 	f.BoolVar(&o.json, "json", false, "print the difference as JSON")
 	f.IntVar(&o.depth, "depth", 0, "show this many `LEVELS` only")
-	f.IntVar(&o.nodes, "nodes", 0, "show this many `NODES` only, the upper levels first")
+	f.IntVar(&o.nodes, "nodes", 0, "show this many `NODES`, the places that matter first (default 150; -1: all)")
+	f.BoolVar(&o.ids, "ids", false, "show the handles of tracerag tree: b's, and a's of what was removed")
 	f.BoolVar(&o.brief, "brief", false, "only the counts and the first divergence")
 	f.BoolVar(&o.values, "values", false, "different arguments and results make the runs different, too (see run --values)")
 	f.StringSliceVar(&o.ignore, "ignore", nil, "leave `WHAT` out of account: counts, order, goroutines, PACKAGES")
@@ -90,21 +110,27 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 			return a.usage(c, "--"+name+" is for --gate")
 		}
 	}
-	if f.NArg() != 2 {
-		return a.usage(c, fmt.Sprintf("two traces, not %d: tracerag compare @prev @last", f.NArg()))
+	if n := f.NArg(); n < 2 || n > 3 {
+		return a.usage(c, fmt.Sprintf("two traces, not %d: tracerag compare @prev @last \"what is different?\"", n))
+	}
+	question := f.Arg(2)
+	for _, pattern := range t.focus {
+		if strings.HasPrefix(pattern, "#") {
+			return a.usage(c, "--"+(&session.HandleError{Handle: pattern}).Error())
+		}
 	}
 	s, err := a.store()
 	if err != nil {
 		return failed(err)
 	}
-	views, err := a.open(s, f.Args(), &t)
+	views, look, err := a.openBoth(s, f.Args()[:2], &t)
 	if err == nil && o.values {
 		err = haveValues(views)
 	}
 	if err != nil {
 		return failed(err)
 	}
-	d := session.Compare(views[0], views[1], ignore)
+	d := look.Compare(views[0], views[1], ignore, question)
 	if err := a.printDiff(views, d, &o, func() error {
 		return d.WriteText(a.stdout, a.diffView(views, &o))
 	}); err != nil {
@@ -148,6 +174,9 @@ func (a *app) printDiff(views []*session.View, d *calltree.Diff, o *compareFlags
 	}
 	for i, v := range views {
 		fmt.Fprintf(a.stdout, "%c: %s  %s\n", 'a'+i, v.Entry.ID, v.Title())
+		if note := v.PrunedNote(); note != "" {
+			fmt.Fprintf(a.stdout, "   %s\n", note)
+		}
 	}
 	if o.brief {
 		return d.WriteSummary(a.stdout)
@@ -156,7 +185,15 @@ func (a *app) printDiff(views []*session.View, d *calltree.Diff, o *compareFlags
 }
 
 func (a *app) diffView(views []*session.View, o *compareFlags) calltree.View {
-	return calltree.View{Counts: true, Positions: true, Color: a.colors(), Depth: o.depth, MaxNodes: o.nodes, File: views[1].File}
+	v := calltree.View{Counts: true, Positions: true, IDs: o.ids, Compact: true, Color: a.colors(), Depth: o.depth, MaxNodes: cmp.Or(o.nodes, defaultNodes), File: views[1].File, Dependency: views[1].Dependency}
+	v.Cut = func(nodes int, focus string) string {
+		way := "--nodes=-1"
+		if focus != "" {
+			way = "--focus=" + phrase.Quote(focus)
+		}
+		return fmt.Sprintf("[%s: %s]", phrase.Plural(nodes, "more node", "more nodes"), way)
+	}
+	return v
 }
 
 func (a *app) notePackages(views []*session.View) {

@@ -31,7 +31,7 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 		return nil, err
 	}
 	a.masker().LearnText(question)
-	views, err := a.open(s, names, t)
+	views, _, err := a.openBoth(s, names, t)
 	if err != nil {
 		return nil, err
 	}

@@ -79,6 +79,16 @@ func (a *app) open(s *store.Store, names []string, t *treeFlags) ([]*session.Vie
 	return a.session(s).Open(names, t.options())
 }
 
+// openBoth opens two traces to be compared, or one, with the session that compares them.
+func (a *app) openBoth(s *store.Store, names []string, t *treeFlags) ([]*session.View, *session.Session, error) {
+	defer a.wait("reading " + strings.Join(names, ", "))()
+	o := t.options()
+	o.Compared = len(names) == 2
+	look := a.session(s)
+	views, err := look.Open(names, o)
+	return views, look, err
+}
+
 // treeNotes says on standard error what is not in the tree.
 func (a *app) treeNotes(v *session.View) {
 	if pruned := v.PrunedNote(); pruned != "" {

@@ -7,9 +7,9 @@ export const mark = {
 };
 
 // What became of a node from one run to the other, by calltree.Change.
-export const changes = ["common", "changed", "moved", "added", "removed"];
-export const changeSigns = ["", "±", "↷", "+", "−"];
-export const changeWords = ["", "count changed", "moved", "added", "removed"];
+export const changes = ["common", "changed", "moved", "added", "removed", "unrecorded"];
+export const changeSigns = ["", "±", "↷", "+", "−", "?"];
+export const changeWords = ["", "count changed", "moved", "added", "removed", "the other run could not record it"];
 
 // tierWords say how much of a function a prompt has, by prompt.Tier.
 export const tierWords = {
@@ -42,7 +42,7 @@ export class Model {
     // Where two runs differ, but for what lies below a call that only one of them made.
     this.differs = change && Uint8Array.from(change, (c, i) => {
       const up = this.parent[i];
-      return (c !== 0 || this.other[i] !== undefined) && !(up >= 0 && c === change[up] && ["added", "removed"].includes(changes[c]));
+      return (c !== 0 || this.other[i] !== undefined) && !(up >= 0 && c === change[up] && ["added", "removed", "unrecorded"].includes(changes[c]));
     });
     this.tokens = null; // by node, here and below
     this.tiers = null; // by function: how its source stands in the prompt

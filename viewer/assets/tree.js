@@ -7,8 +7,11 @@ import { changes, changeSigns, changeWords } from "./model.js";
 
 const rowHeight = 24;
 
-// indent grows with the depth, slower and slower: a tree may be thousands deep.
-const indent = (depth) => (innerWidth < 760 ? 7 : 12) * Math.min(depth, 12) + 3 * Math.max(0, Math.min(depth, 40) - 12);
+// A tree may be thousands deep. Every so many levels the indent begins anew, behind a
+// mark that says how deep that is, so that each row shows which one is its caller.
+const band = 16;
+const indent = (depth) => (innerWidth < 760 ? 7 : 12) * (depth % band);
+const level = (depth) => depth - (depth % band);
 
 export class Tree {
   #model; #select; #box; #space;
@@ -109,6 +112,7 @@ export class Tree {
       "aria-expanded": m.hasChildren(i) ? String(open) : undefined,
       "aria-selected": String(i === this.#active), title: [`#${m.id[i]} ${fn.package}`, `${fn.name} ${fn.at ?? ""}`, m.other[i]].filter(Boolean).join("\n"),
     },
+      level(m.depth[i]) ? el("span", { class: "level", "aria-hidden": "true" }, level(m.depth[i]) + "|") : null,
       el("span", { class: "twist" }, m.hasChildren(i) ? (open ? "▾" : "▸") : ""),
       change || m.other[i] ? el("span", { class: "sign" }, changeSigns[change] || "=") : null,
       el("span", { class: "name" + (this.#hits?.[i] ? " hit" : "") },
