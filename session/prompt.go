@@ -116,6 +116,7 @@ const (
 	NothingCalled EmptyReason = iota // no function of the recorded packages was called
 	AllPruned                        // the baseline did all of it, too
 	OnlyInit                         // all of it is package initialisation
+	OutOfFocus                       // the focus is on functions that only the other run called
 )
 
 // EmptyTreeError says that nothing is left of a run to look at.
@@ -134,6 +135,8 @@ func (r EmptyReason) String() string {
 		return "no function of the recorded packages was called"
 	case AllPruned:
 		return "the baseline made the same calls"
+	case OutOfFocus:
+		return "no function that the focus is on was called"
 	}
 	return "all of it is package initialisation"
 }
@@ -144,6 +147,9 @@ func (v *View) Empty() error {
 	case v.Tree.Size > 0:
 		return nil
 	case len(v.Trace.Nodes) == 0:
+		return e
+	case v.focus != nil && len(v.focus) == 0:
+		e.Why = OutOfFocus
 		return e
 	case v.Pruned > 0:
 		e.Why = AllPruned
