@@ -20,8 +20,9 @@ const (
 	SamePackage Kind = "package" // it is in the test's package
 	Titled      Kind = "title"   // the title begins with its package
 	Constructor Kind = "constructor"
-	Startup     Kind = "startup"  // an empty run executes it too
-	Unshared    Kind = "unshared" // no passing run executes it
+	Startup     Kind = "startup"   // an empty run executes it too
+	Unshared    Kind = "unshared"  // no passing run executes it
+	Reporting   Kind = "reporting" // it reports the failure
 )
 
 // Reason is one part of a score.
@@ -50,6 +51,8 @@ func (r Reason) String() string {
 		return "makes a value"
 	case Startup:
 		return "runs without the feature too"
+	case Reporting:
+		return "reports the failure"
 	case Unshared:
 		return "no passing run calls it"
 	}
