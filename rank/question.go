@@ -81,8 +81,11 @@ func (a *asked) add(text string, weight float64, w *Weights) {
 				continue
 			}
 			put(stem(p), p, weight)
-			for _, other := range related[stem(p)] {
-				put(other, p, weight*w.Related)
+			for _, group := range groups.of[stem(p)] {
+				put(group, p, weight*w.Related)
+				for _, member := range groups.members[group] {
+					a.begin[member[0]] = true
+				}
 			}
 		}
 		if len(ps) > 1 {

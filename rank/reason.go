@@ -99,12 +99,12 @@ func (s *scorer) words(a *asked, w *window) string {
 			n = min(n+1, namedWords)
 		}
 	}
-	var b strings.Builder
+	var words []string
 	for i := range n {
-		if i > 0 {
-			b.WriteString(", ")
+		// A word and those that mean nearly the same are one.
+		if word := a.words[best[i].term]; !slices.Contains(words, word) {
+			words = append(words, word)
 		}
-		b.WriteString(a.words[best[i].term])
 	}
-	return b.String()
+	return strings.Join(words, ", ")
 }

@@ -1,14 +1,21 @@
 package rank
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
-// related has for the stem of a word those of words that mean nearly the same to users and
-// to code: a user sees what is shown, the code prints, renders or formats it. Each line
-// is such a group.
-var related = func() map[string][]string {
-	out := map[string][]string{}
-	for line := range strings.Lines(`
-show display print output write render format draw emit
+// groups are words that mean nearly the same to users and to code: a user sees what is
+// shown, the code prints, renders or formats it. Each line is one. In a question a word
+// stands for its group, too, which is a term of its own ("~3"), so that a function with
+// many words of it has it as one with a single one does.
+var groups = func() (g struct {
+	of      map[string][]string // terms of the groups that a stem is in
+	members map[string][]string // stems of a group, by its term
+}) {
+	g.of, g.members = map[string][]string{}, map[string][]string{}
+	term := 0
+	for line := range strings.Lines(`show display print output write render format draw emit
 align pad indent width column
 color colour style highlight paint
 remove delete strip trim drop erase discard
@@ -36,17 +43,13 @@ list enumerate iterate
 shorten truncate abbreviate
 round precision decimal
 `) {
-		var stems []string
+		term++
+		key := fmt.Sprint("~", term)
 		for word := range strings.FieldsSeq(line) {
-			stems = append(stems, stem(word))
-		}
-		for i, s := range stems {
-			for j, other := range stems {
-				if i != j && s != other {
-					out[s] = append(out[s], other)
-				}
-			}
+			s := stem(word)
+			g.of[s] = append(g.of[s], key)
+			g.members[key] = append(g.members[key], s)
 		}
 	}
-	return out
+	return g
 }()

@@ -45,13 +45,18 @@ func TestQuestionTerms(t *testing.T) {
 // itself counts as it does.
 func TestRelated(t *testing.T) {
 	a := ask(Question{Text: "shown"}, &Default)
-	if w := a.weight[a.index["print"]]; w <= 0 || w >= a.weight[a.index["show"]] {
-		t.Errorf("print weighs %g, show %g", w, a.weight[a.index["show"]])
-	}
-	for stem, others := range related {
-		if slices.Contains(others, stem) {
-			t.Errorf("%s is related to itself", stem)
+	reads := newReader(a, &Default)
+	weight := func(word string) (sum float64) {
+		for _, i := range reads.find(word).terms {
+			sum += a.weight[i]
 		}
+		return sum
+	}
+	if w := weight("printAll"); w <= 0 || w >= weight("show") || weight("printAndFormat") != 2*w {
+		t.Errorf("print weighs %g, show %g", w, weight("show"))
+	}
+	if w := weight("shows"); w != a.weight[a.index["show"]] {
+		t.Errorf("the word itself counts %g", w)
 	}
 }
 
