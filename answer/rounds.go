@@ -34,7 +34,6 @@ type Question struct {
 	Options prompt.Options
 	About   []store.Entry // the traces
 	OneShot bool          // one prompt, however long
-	Types   bool          // that prompt has declarations of types, as rounds always have
 	GoOn    bool          // one more question of the newest conversation about the trace
 }
 
@@ -58,9 +57,6 @@ func (k *Asker) Prepare(q Question) (*Conversation, error) {
 		if r.SourceTokens() > 2*RoundsFrom {
 			return k.beginRounds(q, r), nil
 		}
-	}
-	if !q.Types {
-		q.Input.Named = nil
 	}
 	p, err := prompt.Build(q.Input, o)
 	switch {

@@ -194,7 +194,12 @@ func TestBudgetKeepsWhatIsRelevant(t *testing.T) {
 				t.Errorf("budget %d: %s is not in the tree", budget, name)
 			}
 		}
-		if p.Total < budget*95/100 {
+		// What neither matters nor calls what does has no room but in the tree, however
+		// much there is. One function calls these three.
+		if len(p.Functions) != 4 {
+			t.Errorf("budget %d: %d functions have sources", budget, len(p.Functions))
+		}
+		if p.Total < min(budget, 8_000)*90/100 {
 			t.Errorf("budget %d: only %d tokens are used", budget, p.Total)
 		}
 	}

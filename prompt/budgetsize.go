@@ -3,6 +3,7 @@ package prompt
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,20 @@ func (o *Options) TokenCounter() tokens.Counter {
 		return o.Counter
 	}
 	return tokens.For(o.Model)
+}
+
+// Paste gives the options of a prompt that goes into a chat by hand the budget of
+// [LongFrom]: up to that it is whole, and above it is the best of it. Options that name
+// a model, a budget, a template or one of the paper's variants stay as they are.
+func (o *Options) Paste() {
+	if o.Model == "" && o.Budget == 0 && o.Template == "" && (o.Variant == "" || o.Variant == Ordered) {
+		o.Budget = LongFrom
+	}
+}
+
+// LeftOut reports whether a budget left out anything of a function.
+func (p *Prompt) LeftOut() bool {
+	return slices.ContainsFunc(p.Shown, func(s Shown) bool { return s.Tier < TierFull && len(s.Holds) > 0 })
 }
 
 // ParseBudget reads a number of tokens: "8000", "8_000", "8k", "1.5M", or a share of

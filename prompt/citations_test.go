@@ -91,7 +91,7 @@ func TestCitationsOfWhatIsLeftOut(t *testing.T) {
 			}
 		}
 	}
-	p := build(t, inputLong(t, text), Options{Budget: 650})
+	p := build(t, inputLong(t, text), Options{Budget: 600})
 	if p.Functions[0].Tier != TierSignature || CheckCitations("vm.go:40", p.Text)[0].Known || !CheckCitations("vm.go:10", p.Text)[0].Known {
 		t.Error("of a signature the body is known, or the signature is not")
 	}

@@ -102,27 +102,27 @@ func (it *item) signature() *item {
 	s.tier = TierSignature
 	s.elided = last - first + 1
 	l := it.listing()
-	it.docStart(l)
+	it.docStart(l, shortDoc)
 	l.lines(t.Start, t.Signature)
 	l.mark("signature only: %s left out", lineRange{from: first, to: last}.words())
 	s.text = l.String()
 	return &s
 }
 
-// docStart writes the doc comment, or the first paragraph of a long one.
-func (it *item) docStart(l *listing) {
+// docStart writes the doc comment, or the first paragraph of one of more bytes.
+func (it *item) docStart(l *listing, most int) {
 	doc := it.source.Doc
 	switch {
 	case doc == "":
 		return
-	case len(doc) <= shortDoc:
+	case len(doc) <= most:
 		l.lines(it.source.DocStart, doc)
 		return
 	}
 	size := 0
 	lines := strings.Split(doc, "\n")
 	for i, line := range lines {
-		if size > 0 && strings.TrimSpace(strings.TrimLeft(line, "/*")) == "" || size > shortDoc {
+		if size > 0 && strings.TrimSpace(strings.TrimLeft(line, "/*")) == "" || size > most {
 			l.mark("%s of the comment left out", plural(len(lines)-i, "more line"))
 			return
 		}

@@ -20,10 +20,11 @@ type excerpt struct {
 	keep  []bool
 	idle  []bool // lines that did not run, or stand in what did not
 	idles bool   // any did not
+	doc   int    // bytes of the doc comment
 }
 
 func (m *material) excerpt(it *item) *excerpt {
-	x := &excerpt{it: it, lines: strings.Split(it.source.Body, "\n")}
+	x := &excerpt{it: it, lines: strings.Split(it.source.Body, "\n"), doc: shortDoc}
 	x.keep = make([]bool, len(x.lines))
 	x.idle = make([]bool, len(x.lines))
 	// The lines of a text that may not be what ran are not those that did.
@@ -76,10 +77,11 @@ func (m *material) ran(it *item) *item {
 }
 
 const (
-	windowBytes = 2400 // about 700 tokens: a third of the least that is long
-	windowLine  = 240  // bytes of a line; those of tables can be very long
-	nearLines   = 6    // on either side of a line that the question's words are in
-	nearEntries = 1    // the same for a table's entries, which do not go together
+	windowBytes  = 2400 // about 700 tokens: a third of the least that is long
+	windowLine   = 240  // bytes of a line; those of tables can be very long
+	bytesOfLines = 300  // of an excerpt for each line on either side
+	nearLines    = 6    // at most, on either side of a line that the question's words are in
+	nearEntries  = 1    // the same for a table's entries, which do not go together
 )
 
 // window is the part of an item that the question is most likely about: its first
@@ -99,7 +101,9 @@ func (m *material) around(it *item, room int) *item {
 		return nil
 	}
 	x := m.excerpt(it)
-	near := nearLines
+	x.doc = min(shortDoc, room/4)
+	room -= min(len(it.source.Doc), x.doc)
+	near := min(max(room/bytesOfLines, 1), nearLines)
 	if !strings.HasPrefix(it.source.Signature, "func") {
 		near = nearEntries
 	}
@@ -142,7 +146,8 @@ func (m *material) around(it *item, room int) *item {
 // question's words in it; a word that every line has weighs nothing.
 func (m *material) weigh(x *excerpt) []float64 {
 	weights := make([]float64, len(x.lines))
-	if len(m.asked) == 0 {
+	calls := m.calls[x.it]
+	if len(m.asked)+len(calls) == 0 {
 		return weights
 	}
 	found := make([][]string, len(x.lines))
@@ -152,7 +157,7 @@ func (m *material) weigh(x *excerpt) []float64 {
 			continue
 		}
 		for w := range wordsIn(line) {
-			if m.asked[w] {
+			if m.asked[w] || calls[w] {
 				found[i] = append(found[i], w)
 				lines[w]++
 			}
@@ -200,7 +205,7 @@ func (x *excerpt) item(tier Tier, most int) *item {
 	s := *x.it
 	s.tier = tier
 	l := x.it.listing()
-	x.it.docStart(l)
+	x.it.docStart(l, x.doc)
 	start := x.it.source.Start
 	cut := false
 	for i := 0; i < len(x.lines); {

@@ -24,7 +24,7 @@ func (m *material) used(d *item, sources []*item) *item {
 			named[w] = true
 		}
 	}
-	x := &excerpt{it: d, lines: strings.Split(d.source.Body, "\n")}
+	x := &excerpt{it: d, lines: strings.Split(d.source.Body, "\n"), doc: shortDoc}
 	x.idle = make([]bool, len(x.lines))
 	x.keep = slices.Repeat([]bool{true}, len(x.lines))
 	each := func(first, last int, do func(i int)) {

@@ -1,8 +1,8 @@
 package prompt
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -18,9 +18,9 @@ const (
 	TierLine
 	// TierSignature is the declaration without its body, with the doc comment.
 	TierSignature
-	// TierWindow is of a long function the part that the question is most likely about.
+	// TierWindow is of all but a short function the part that the question is most likely about.
 	TierWindow
-	// TierRan is of a long function the statements that ran.
+	// TierRan is of all but a short function the statements that ran.
 	TierRan
 	// TierFull is the whole declaration.
 	TierFull
@@ -46,35 +46,38 @@ type Item struct {
 	Tokens [TierFull + 1]int
 }
 
-// lowerShare is the part of a budget, one in so many, that functions may have
-// whose full source did not fit. Without it they would have what is left by
-// chance, and a model would know the best functions and nothing of those that
-// they call; of a budget of 8,000 tokens it gives about ten of them a
-// signature.
-const lowerShare = 16
+// lowerShare is the part of a budget, one in so many, that is kept for the signatures
+// of functions of which nothing more fits. Without it they would have what is left by
+// chance, and a model would know the best functions and nothing of those that they call.
+const lowerShare = 32
+
+// middleFrom is the size in tokens from which a function has the tiers between its
+// signature and its whole source.
+const middleFrom = 200
 
 // Fit chooses a tier for each item, so that together they cost at most the
 // budget, in tokens:
 //
 //  1. If all fit at their highest tier, they have it.
-//  2. Else the items come in the order of their worth, which is their score by what
-//     they cost, equal ones in their own, and have [TierRan], if there is that tier,
-//     and else [TierFull]; or the next tier above [TierSignature] that fits into what
-//     is left of the budget less a sixteenth (or what all signatures cost, if that is
-//     less). One that is too large at each of them is passed over, and smaller ones
-//     after it go on.
-//  3. In the same order those that have nothing get their [TierSignature] while it
-//     fits into what is left of all.
-//  4. In the same order each rises to the highest tier that then still fits.
+//  2. Else the items come in the order of their scores, of those that score alike the
+//     cheaper one first, and have [TierRan], if there is that tier, and else [TierFull];
+//     but no more than a share of what is left of the budget less a thirty-second (or
+//     what all signatures cost, if that is less): nine tenths for the first, and less
+//     from item to item. One that is larger has its [TierWindow]. The first item that
+//     does not fit ends this step.
+//  3. In the same order the others get their [TierSignature], until one does not fit.
+//  4. In the same order each rises to the highest tier that then still fits, if all
+//     before it have as much.
 //
-// So of a long function what did not run makes room for others first, and comes
-// back in step 4. One of which that is not known, and which as a whole would take
-// more than three quarters of the budget, has no more than its [TierWindow] before
-// step 4: it would leave nothing for the rest.
+// So no item is worse off than one with a lower score, where [TierWindow] and more
+// count as alike: a better item has no more than its [TierWindow] only if the next tier
+// is too large. One that is too large and has no [TierWindow] is passed over.
 //
-// In the end no item could rise without another falling. More budget may all the
-// same take an item away: with 100 tokens a function of 100 is whole that with
-// 150 has to give way to a better one of 150. Keeping it would be no better rule,
+// Of a long function what did not run makes room for others first, and comes
+// back in step 4.
+//
+// More budget may take an item away: with 100 tokens a function of 100 is whole that
+// with 150 has to give way to a better one of 150. Keeping it would be no better rule,
 // since it fills the budget with what is small and keeps out what is relevant.
 //
 // It takes time in proportion to the number of items and its logarithm.
@@ -90,71 +93,97 @@ func Fit(items []Item, budget int) []Tier {
 		return tiers
 	}
 	clear(tiers)
-	order := make([]int, len(items))
-	for i := range order {
-		order[i] = i
-	}
-	values := make([]float64, len(items))
-	for i := range items {
-		values[i] = items[i].worth(budget)
-	}
-	// As a stable sort does, in a tenth of the time.
-	slices.SortFunc(order, func(a, b int) int {
-		switch {
-		case values[a] > values[b]:
-			return -1
-		case values[a] < values[b]:
-			return 1
-		}
-		return a - b
-	})
-
 	left := max(budget, 0)
 	reserved := min(left/lowerShare, lower)
-	raise := func(i int, least, most Tier, room int) {
+	order := ranked(items)
+	raise := func(i int, t Tier, room int) bool {
 		it := &items[i]
-		for t := most; t >= least && t > tiers[i]; t-- {
-			if it.Tokens[t] <= 0 {
+		more := it.cost(t) - it.cost(tiers[i])
+		if it.Tokens[t] <= 0 || more > room {
+			return false
+		}
+		tiers[i] = t
+		left -= more
+		return true
+	}
+	for n, i := range order {
+		it := &items[i]
+		aim := it.aim()
+		if aim == TierFolded {
+			continue
+		}
+		if it.cost(aim) > shareOf(n, left) && it.cost(aim) > middleFrom {
+			if it.Tokens[TierWindow] <= 0 {
 				continue
 			}
-			if more := it.cost(t) - it.cost(tiers[i]); more <= room {
-				tiers[i] = t
-				left -= more
-				return
-			}
+			aim = TierWindow
+		}
+		if !raise(i, aim, left-reserved) && !raise(i, TierWindow, left-reserved) {
+			break
 		}
 	}
 	for _, i := range order {
-		raise(i, TierWindow, items[i].aim(budget), left-reserved)
+		if tiers[i] == TierFolded && items[i].Tokens[TierSignature] > 0 && !raise(i, TierSignature, left) {
+			break
+		}
 	}
+	ceiling := TierFull
 	for _, i := range order {
-		raise(i, TierSignature, TierSignature, left)
-	}
-	for _, i := range order {
-		raise(i, TierLine, TierFull, left)
+		for t := items[i].top(); t > tiers[i]; t-- {
+			if level(t) <= level(ceiling) && raise(i, t, left) {
+				break
+			}
+		}
+		if !items[i].passedOver() {
+			ceiling = min(ceiling, level(tiers[i]))
+		}
 	}
 	return tiers
 }
 
-// worth is an item's score by what it costs. A budget is spent best on what has
-// most relevance a token; but a long function is of more use than a short one that
-// scores the same, so cost counts by its fourth root: one of 5,000 tokens has to
-// score twice as much as one of 200 to come before it. Of the 81 functions in the
-// development corpus of make eval, 68, 72, 76 and 77 are whole in 4,000, 8,000,
-// 16,000 and 32,000 tokens of source; by score alone 67, 71, 74 and 73. Roots from the
-// third to the fifth do as well, a score by each token does worse.
-func (it *Item) worth(budget int) float64 {
-	const small = 100 // differences between functions of fewer tokens are none
-	return it.Score / math.Sqrt(math.Sqrt(small+float64(it.cost(it.aim(budget)))))
+// ranked is the order of items: by score, and of those that score alike the cheaper one
+// first.
+func ranked(items []Item) []int {
+	order := make([]int, len(items))
+	for i := range order {
+		order[i] = i
+	}
+	// As a stable sort does, in a tenth of the time.
+	slices.SortFunc(order, func(a, b int) int {
+		x, y := &items[a], &items[b]
+		switch {
+		case x.Score > y.Score:
+			return -1
+		case x.Score < y.Score:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(x.cost(x.aim()), y.cost(y.aim())), a-b)
+	})
+	return order
+}
+
+// shareOf is how much the n-th item, from 0, may have of what is left: nine tenths, and
+// half of that for the sixth. Of the 81 functions in the development corpus of make eval,
+// 67, 71, 74 and 76 are whole in 4,000, 8,000, 16,000 and 32,000 tokens of source;
+// 66, 70, 72 and 73 if any item may have all that is left. An order by score for each token's
+// fourth root has 68, 72, 76 and 77, but leaves out the best functions for the sake of many
+// small ones below them.
+func shareOf(n, left int) int { return left * 9 / (10 + 2*n) }
+
+// level is what counts as alike: a function of which there are more than the signature.
+func level(t Tier) Tier { return min(t, TierWindow) }
+
+// passedOver reports whether an item has nothing to give way with: it is large, and has
+// no [TierWindow]. One without any tier is none, either.
+func (it *Item) passedOver() bool {
+	aim := it.aim()
+	return aim == TierFolded || it.cost(aim) > middleFrom && it.Tokens[TierWindow] <= 0
 }
 
 // aim is the tier that an item is to have while others want room.
-func (it *Item) aim(budget int) Tier {
-	switch {
-	case it.Tokens[TierRan] > 0:
+func (it *Item) aim() Tier {
+	if it.Tokens[TierRan] > 0 {
 		return TierRan
-	case it.Tokens[TierWindow] > 0 && it.Tokens[TierFull] > budget*3/4:
-		return TierWindow
 	}
 	return it.top()
 }

@@ -53,8 +53,9 @@ type material struct {
 	decls    map[declPlace]*item
 	asked    map[string]bool // the question's words, see [wordsIn]
 	warnings []string
-	numbered bool // the texts have line numbers
-	cut      *cut // what is left out to fit a budget; nil: nothing
+	calls    map[*item]map[string]bool // names of functions that an item's excerpt is about, in lower case
+	numbered bool                      // the texts have line numbers
+	cut      *cut                      // what is left out to fit a budget; nil: nothing
 }
 
 type missingKey struct{ decl, file string }
@@ -80,6 +81,7 @@ func collect(in Input) (*material, error) {
 		named:    in.Named,
 		names:    map[*item][]*item{},
 		decls:    map[declPlace]*item{},
+		calls:    map[*item]map[string]bool{},
 	}
 	if in.Mask != nil {
 		m.mask = in.Mask.Text

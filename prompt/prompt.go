@@ -35,8 +35,8 @@ type Input struct {
 	// or an empty result, that this is unknown.
 	Lines func(trace.Function) []trace.Lines
 	// Named returns the declarations of types, constants and package variables that
-	// a text names, that of a function or of what is around it; the prompt then has
-	// those that its sources name, in a section of their own. Nil leaves it out.
+	// a text names, that of a function or of what is around it. It is asked where
+	// [Options.Types] says so, or a budget does. Nil knows none.
 	Named func(trace.Function, source.Text) []source.Decl
 	// Score says how relevant a function is to the question, the higher the more,
 	// and why in some words. It decides what goes first where not all fits into
@@ -90,6 +90,10 @@ type Options struct {
 	// out, the least relevant first, with a mark where it was; 0 leaves out
 	// nothing.
 	Budget int
+
+	// Types adds a section with the declarations of the types, constants and package
+	// variables that the sources name. Ordered has it with each budget.
+	Types bool
 }
 
 // Section is a part of a prompt. The sections are the prompt, in its order.
@@ -139,6 +143,9 @@ func Build(in Input, o Options) (*Prompt, error) {
 	}
 	if len(in.Runs) < 1 || len(in.Runs) > 2 {
 		return nil, fmt.Errorf("a prompt is about one run or two, not %d", len(in.Runs))
+	}
+	if own := o.Variant == Ordered && o.Template == ""; !o.Types && !(own && o.Budget > 0) {
+		in.Named = nil
 	}
 	m, err := collect(in)
 	if err != nil {

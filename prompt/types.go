@@ -142,32 +142,34 @@ func (f *fitter) fitBeside(share int) (p *Prompt, need int, err error) {
 	if p, err = f.fitSources(f.o.Budget - share); err != nil {
 		return nil, 0, err
 	}
-	decls, items := f.declarations()
-	for _, it := range items {
-		need += it.Tokens[TierFull]
+	return f.fitDeclarations(p)
+}
+
+// fitDeclarations gives the declarations what a prompt without any leaves.
+func (f *fitter) fitDeclarations(p *Prompt) (q *Prompt, need int, err error) {
+	decls, items, forms := f.declarations()
+	for i := range items {
+		need += items[i].cost(items[i].top())
 	}
-	p, err = f.within(f.o.Budget, f.o.Budget-p.Total, p, func(room int) map[*item]*item {
+	q, err = f.within(f.o.Budget, f.o.Budget-p.Total, p, func(room int) map[*item]*item {
 		shown := map[*item]*item{}
 		for i, t := range Fit(items, room) {
-			switch t {
-			case TierFull:
-				shown[decls[i]] = decls[i]
-			case TierWindow:
-				shown[decls[i]] = f.m.window(decls[i])
+			if t > TierFolded {
+				shown[decls[i]] = forms[i]
 			}
 		}
 		return shown
 	})
-	return p, need, err
+	return q, need, err
 }
 
-// longDeclaration is the length in tokens from which a declaration has a window.
-const longDeclaration = 500
-
 // declarations are those that the sources name which the prompt has now, with what
-// they cost. A declaration has the score of the best function that names it.
-func (f *fitter) declarations() ([]*item, []Item) {
+// they cost, and what stands for them. A declaration has the score of the best function
+// that names it. A large one is cut to what these functions use of it; a table, to the
+// part that the question is most likely about.
+func (f *fitter) declarations() (decls []*item, items []Item, forms []*item) {
 	var parts []part
+	users := map[*item][]*item{}
 	score := map[*item]float64{}
 	for i := range f.units {
 		u := &f.units[i]
@@ -176,25 +178,31 @@ func (f *fitter) declarations() ([]*item, []Item) {
 		}
 		parts = append(parts, part{items: []*item{u.it}})
 		for _, d := range f.m.declarations(u.it) {
+			users[d] = append(users[d], f.m.cut.stands(u.it))
 			if old, ok := score[d]; !ok || u.Score > old {
 				score[d] = u.Score
 			}
 		}
 	}
-	decls := f.m.types(parts).items
-	items := make([]Item, len(decls))
+	decls = f.m.types(parts).items
+	items, forms = make([]Item, len(decls)), slices.Clone(decls)
 	for i, d := range decls {
-		items[i].Score = score[d]
-		n := len(d.text) / bytesPerToken
+		tier, n := TierFull, len(d.text)/bytesPerToken
 		if n <= f.o.Budget { // else it is one of those tables that take seconds to count
 			n = f.o.Counter.Count(f.o.item(d))
 		}
-		items[i].Tokens[TierFull] = n
-		if n > longDeclaration {
-			if w := f.m.window(d); w != nil {
-				items[i].Tokens[TierWindow] = f.o.Counter.Count(f.o.item(w))
+		if n > largeDeclaration {
+			cut := f.m.used(d, users[d])
+			if cut == nil && len(d.members) == 0 {
+				cut = f.m.window(d)
+			}
+			if cut != nil {
+				tier, forms[i] = TierWindow, cut
+				n = f.o.Counter.Count(f.o.item(cut))
 			}
 		}
+		items[i].Score = score[d]
+		items[i].Tokens[tier] = n
 	}
-	return decls, items
+	return decls, items, forms
 }

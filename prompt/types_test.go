@@ -39,8 +39,9 @@ func withTypes(in Input) Input {
 }
 
 func TestTypes(t *testing.T) {
-	golden(t, "types.md", build(t, withTypes(inputCSV(t)), Options{Budget: 1_000}).Text)
+	golden(t, "types.md", build(t, withTypes(inputCSV(t)), Options{Budget: 1_060}).Text)
 	each(t, func(t *testing.T, in Input, o Options) {
+		o.Types = true
 		p := build(t, withTypes(in), o)
 		if !o.Variant.hasSources() {
 			if len(p.Types) > 0 {
@@ -79,7 +80,7 @@ func TestTypes(t *testing.T) {
 func TestTypesWithinABudget(t *testing.T) {
 	in := withTypes(inputCSV(t))
 	in.Score = about("Render")
-	whole := build(t, in, Options{})
+	whole := build(t, in, Options{Types: true})
 	for budget := whole.Total; budget > 600; budget -= 59 {
 		p := build(t, in, Options{Budget: budget})
 		if p.Total > budget {
@@ -122,7 +123,7 @@ func TestTypesAreNoSources(t *testing.T) {
 			return []source.Decl{{Keyword: "var", Package: "main", Names: []string{"table"}, Path: "/m.go", Display: "m.go", Start: 5, End: 9, Body: table.Body}}
 		},
 	}
-	if p := build(t, in, Options{}); strings.Count(p.Text, "var table =") != 1 {
+	if p := build(t, in, Options{Types: true}); strings.Count(p.Text, "var table =") != 1 {
 		t.Errorf("the variable stands there twice:\n%s", p.Text)
 	}
 }

@@ -83,6 +83,9 @@ func newUnfolder(runs []runMaterial, score func(*trace.Function) float64, cost f
 	return u
 }
 
+// positionCost is about what a function's place takes.
+const positionCost = 8
+
 // misses is how many nodes in a row may be too costly before the rest is not
 // tried: the order is by relevance, not by cost, so that some that come later fit.
 const misses = 1000
@@ -157,12 +160,16 @@ func (f *fitter) unfolder() *unfolder {
 		return nil
 	}
 	costs := map[*trace.Function]int{}
+	keep := f.keepsPositions()
 	cost := func(n *calltree.Node) int {
 		c, ok := costs[n.Func]
 		if !ok {
 			// A line break with the indent is a token, and a count two or three.
 			c = 3 + len(symbol.Short(n.Func.Name))/4
 			costs[n.Func] = c
+			if keep {
+				return c + positionCost + n.ValuesLen()/3
+			}
 		}
 		return c + n.ValuesLen()/3
 	}
@@ -187,18 +194,24 @@ func (o *Options) treeVariant() Variant {
 	return o.Variant
 }
 
-// fitTree cuts the trees to about the share: they lose first the positions of
-// functions without a source, then nodes.
+// keepsPositions reports whether a tree that is cut has the places of functions without
+// a source. In [Ordered] they are all that it says of where these are; the paper's variants
+// lose them first.
+func (f *fitter) keepsPositions() bool { return f.o.Variant == Ordered && f.o.Template == "" }
+
+// fitTree cuts the trees to about the share.
 func (f *fitter) fitTree(share int) error {
 	if f.tree == nil {
 		return nil
 	}
 	c := f.m.cut
+	keep := f.keepsPositions()
 	for _, positions := range []bool{true, false} {
-		if c.positions = false; f.nodes() > share*nodesPerToken {
+		if c.positions = positions || keep; f.nodes() > share*nodesPerToken {
+			c.positions = keep
 			break
 		}
-		c.nodes, c.positions = nil, positions
+		c.nodes = nil
 		bytes := 0
 		for i := range f.m.runs {
 			bytes += len(f.m.treeText(&f.m.runs[i], f.o.treeVariant()))

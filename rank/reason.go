@@ -20,9 +20,8 @@ const (
 	SamePackage Kind = "package" // it is in the test's package
 	Titled      Kind = "title"   // the title begins with its package
 	Constructor Kind = "constructor"
-	Startup     Kind = "startup"   // an empty run executes it too
-	Unshared    Kind = "unshared"  // no passing run executes it
-	Reporting   Kind = "reporting" // it reports the failure
+	Startup     Kind = "startup"  // an empty run executes it too
+	Unshared    Kind = "unshared" // no passing run executes it
 )
 
 // Reason is one part of a score.
@@ -51,8 +50,6 @@ func (r Reason) String() string {
 		return "makes a value"
 	case Startup:
 		return "runs without the feature too"
-	case Reporting:
-		return "reports the failure"
 	case Unshared:
 		return "no passing run calls it"
 	}
@@ -99,12 +96,12 @@ func (s *scorer) words(a *asked, w *window) string {
 			n = min(n+1, namedWords)
 		}
 	}
-	var words []string
+	var b strings.Builder
 	for i := range n {
-		// A word and those that mean nearly the same are one.
-		if word := a.words[best[i].term]; !slices.Contains(words, word) {
-			words = append(words, word)
+		if i > 0 {
+			b.WriteString(", ")
 		}
+		b.WriteString(a.words[best[i].term])
 	}
-	return strings.Join(words, ", ")
+	return b.String()
 }

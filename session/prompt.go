@@ -11,10 +11,8 @@ import (
 )
 
 // PromptInput is what a prompt about some views is made of. An empty tree has none
-// ([*EmptyTreeError]), or of one that takes too much memory ([*LargeTreeError]). With
-// types it has the declarations of the types, constants and variables, too, that its
-// functions name.
-func (s *Session) PromptInput(question string, types bool, views ...*View) (prompt.Input, error) {
+// ([*EmptyTreeError]), nor has one that takes too much memory ([*LargeTreeError]).
+func (s *Session) PromptInput(question string, views ...*View) (prompt.Input, error) {
 	for _, v := range views {
 		if err := v.Empty(); err != nil {
 			return prompt.Input{}, err
@@ -23,12 +21,7 @@ func (s *Session) PromptInput(question string, types bool, views ...*View) (prom
 	if err := s.PromptFits(views); err != nil {
 		return prompt.Input{}, err
 	}
-	in := s.Input(question, views...)
-	if types {
-		of := ownerOf(views)
-		in.Named = func(f trace.Function, t source.Text) []source.Decl { return of(f).Sources.Named(t) }
-	}
-	return in, nil
+	return s.Input(question, views...), nil
 }
 
 // Input is what a prompt about some views is made of, however large it is.
@@ -42,6 +35,7 @@ func (s *Session) Input(question string, views ...*View) prompt.Input {
 	}
 	of := ownerOf(views)
 	in.Source = func(f trace.Function) source.Text { return of(f).Text(f) }
+	in.Named = func(f trace.Function, t source.Text) []source.Decl { return of(f).Sources.Named(t) }
 	in.Lines = linesOf(views)
 	in.Score = s.score(question, views)
 	return in

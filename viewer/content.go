@@ -32,7 +32,7 @@ func prompts(s *session.Session, views []*session.View, o prompt.Options, types 
 	return func(d Draft) (*prompt.Prompt, error) {
 		fresh := *s
 		fresh.Mask = opened.Fork() // secrets have the same numbers, whatever was shown since
-		in, err := fresh.PromptInput(d.Question, types, views...)
+		in, err := fresh.PromptInput(d.Question, views...)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func prompts(s *session.Session, views []*session.View, o prompt.Options, types 
 		}
 		last = in
 		o := o
-		o.Variant, o.Budget = d.Variant, d.Budget
+		o.Variant, o.Budget, o.Types = d.Variant, d.Budget, types
 		return prompt.Build(in, o)
 	}
 }

@@ -78,7 +78,7 @@ type inquiry struct {
 	prompt   *promptFlags
 	model    *modelFlags
 
-	dry, more, copy, oneShot bool
+	dry, more, copy, oneShot, paste bool
 }
 
 func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
@@ -91,7 +91,8 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 	asker.OnRound = func(round int, requests []prompt.Request, p *prompt.Prompt) {
 		a.note("round %d: the model reads %s; %s", round, answer.RequestsText(requests), p.Size())
 	}
-	q.oneShot = q.oneShot || cfgErr != nil // without a model the whole prompt is there to be pasted
+	q.paste = cfgErr != nil && !q.oneShot
+	q.oneShot = q.oneShot || q.paste // without a model the prompt is there to be pasted
 	conv, err := a.conversation(s, asker, q)
 	if err != nil {
 		return err
@@ -141,12 +142,15 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 
 // conversation returns what is to be sent, new or going on.
 func (a *app) conversation(s *store.Store, asker *answer.Asker, q *inquiry) (*answer.Conversation, error) {
-	in, o, views, err := a.input(s, q.names, q.question, q.tree, q.prompt, true)
+	in, o, views, err := a.input(s, q.names, q.question, q.tree, q.prompt)
 	if err != nil {
 		return nil, err
 	}
+	if q.paste {
+		o.Paste()
+	}
 	done := a.wait("making the prompt")
-	c, err := asker.Prepare(answer.Question{Text: q.question, Input: in, Options: o, About: entriesOf(views), OneShot: q.oneShot, Types: q.prompt.types, GoOn: q.more})
+	c, err := asker.Prepare(answer.Question{Text: q.question, Input: in, Options: o, About: entriesOf(views), OneShot: q.oneShot, GoOn: q.more})
 	done()
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func (a *app) operands(s *store.Store, compare, words []string, needQuestion boo
 }
 
 // input is what a prompt about one trace, or two, is made of.
-func (a *app) input(s *store.Store, names []string, question string, t *treeFlags, p *promptFlags, types bool) (in prompt.Input, o prompt.Options, views []*session.View, err error) {
+func (a *app) input(s *store.Store, names []string, question string, t *treeFlags, p *promptFlags) (in prompt.Input, o prompt.Options, views []*session.View, err error) {
 	if o, err = a.promptOptions(p); err != nil {
 		return in, o, nil, err
 	}
@@ -61,13 +61,14 @@ func (a *app) input(s *store.Store, names []string, question string, t *treeFlag
 	if views, err = a.open(s, names, t); err != nil {
 		return in, o, nil, err
 	}
-	in, err = a.session(s).PromptInput(question, types, views...)
+	in, err = a.session(s).PromptInput(question, views...)
 	return in, o, views, err
 }
 
 // build makes the prompt for one trace, or for two.
 func (a *app) build(s *store.Store, names []string, question string, t *treeFlags, p *promptFlags) (*prompt.Prompt, []*session.View, error) {
-	in, o, views, err := a.input(s, names, question, t, p, p.types)
+	in, o, views, err := a.input(s, names, question, t, p)
+	o.Paste()
 	if err != nil {
 		return nil, nil, err
 	}

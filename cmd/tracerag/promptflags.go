@@ -31,7 +31,7 @@ func (p *promptFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&p.template, "template", "", "make the prompt by the Go text/template in `FILE` (tracerag prompt --template=help\nexplains them)")
 	f.StringVar(&p.models, "models", "", "context windows by model from `FILE`, before the built-in table")
 	f.StringVar(&p.budget, "budget", "", "make the prompt fit into `SIZE` tokens (8000, 8k, or 50% of the model's context size):\nthe least relevant functions are left out, and each gap is marked")
-	f.BoolVar(&p.types, "types", false, "add the types, constants and package variables that the functions name")
+	f.BoolVar(&p.types, "types", false, "add the types, constants and package variables that the functions name (with --budget\nthe default variant has them)")
 	f.IntVar(&p.window, "context-window", 0, "the model takes this many `TOKENS` (default: from the table of models)")
 }
 
@@ -43,7 +43,7 @@ func (p *promptFlags) addModel(f *pflag.FlagSet) {
 // options returns what the flags say, for the model that will be asked.
 func (a *app) promptOptions(p *promptFlags) (prompt.Options, error) {
 	o := prompt.Options{
-		Variant: prompt.Variant(p.variant), QuestionAt: prompt.Placement(p.at), Format: prompt.Format(p.format), Model: p.model, Window: p.window,
+		Variant: prompt.Variant(p.variant), QuestionAt: prompt.Placement(p.at), Format: prompt.Format(p.format), Model: p.model, Window: p.window, Types: p.types,
 	}
 	if o.Model == "" {
 		o.Model = cmp.Or(a.getenv("TRACERAG_MODEL"), a.getenv("OPENAI_MODEL"))
@@ -104,6 +104,10 @@ func (a *app) warnings(p *prompt.Prompt) {
 			return
 		}
 		a.note("%s", w)
+	}
+	if p.Budget == prompt.LongFrom && p.LeftOut() && !a.quiet {
+		a.note("this is the best of a longer prompt, since answers get worse with length alone")
+		a.hint("--budget=1M has all of it")
 	}
 	if p.Total >= prompt.LongFrom && p.Left >= 0 && !a.quiet { // where it does not fit, the error says so
 		a.hint("make it shorter with --budget, --focus or --baseline, or record fewer packages (run --include)")

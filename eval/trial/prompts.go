@@ -13,16 +13,13 @@ import (
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
 	"tracerag/session"
-	"tracerag/source"
-	"tracerag/trace"
 	"tracerag/trace/symbol"
 )
 
 // material is what an inquiry's prompts are made of.
 type material struct {
 	input     prompt.Input
-	named     func(trace.Function, source.Text) []source.Decl // for rounds
-	functions []eval.Function                                 // of the call trees, as the prompts name them
+	functions []eval.Function // of the call trees, as the prompts name them
 }
 
 // Maker makes prompts.
@@ -50,14 +47,12 @@ func (m *Maker) Make(t *Trial, traces map[string]string) error {
 		if err != nil {
 			return fmt.Errorf("inquiry %s: %w", q.ID, err)
 		}
-		in, err := m.Session.PromptInput(q.Question, true, views...)
+		in, err := m.Session.PromptInput(q.Question, views...)
 		if err != nil {
 			return fmt.Errorf("inquiry %s: %w", q.ID, err)
 		}
 		made := func(n int) { m.Progress(i*len(t.Variants)+n, len(t.Inquiries)*len(t.Variants)) }
-		named := in.Named
-		in.Named = nil
-		if err := m.add(t, q, material{in, named, functionsIn(views)}, made); err != nil {
+		if err := m.add(t, q, material{in, functionsIn(views)}, made); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -81,10 +76,8 @@ func (m *Maker) add(t *Trial, q *eval.Inquiry, of material, made func(n int)) er
 	a := &inquiry{Inquiry: q, prompts: map[eval.Variant]*prompt.Prompt{}, functions: of.functions}
 	a.sizes.tokens = map[eval.Variant]map[string]int{}
 	if slices.Contains(t.Variants, eval.Rounds) {
-		in := of.input
-		in.Named = of.named
 		a.making = new(sync.Mutex)
-		a.rounds = func() (*prompt.Rounds, error) { return prompt.NewRounds(in, prompt.Options{}) }
+		a.rounds = func() (*prompt.Rounds, error) { return prompt.NewRounds(of.input, prompt.Options{}) }
 	}
 	for k, v := range t.Variants {
 		made(k)
