@@ -46,20 +46,23 @@ func ask(q Question, w *Weights) *asked {
 	if prefix, _, ok := strings.Cut(title, ":"); ok && len(prefix) < titlePrefix {
 		eachWord(prefix, func(word string) { a.titled[strings.ToLower(word)] = true })
 	}
-	a.add(withoutReferences(title), w.Title)
-	a.add(withoutReferences(rest), w.Body)
+	a.add(withoutReferences(title), w.Title, w)
+	a.add(withoutReferences(rest), w.Body, w)
 	test, subtest, _ := strings.Cut(q.Test, "/")
-	a.add(strings.TrimPrefix(test, "Test"), w.Test)
-	a.add(subtest, w.Subtest)
+	a.add(strings.TrimPrefix(test, "Test"), w.Test, w)
+	a.add(subtest, w.Test/2, w)
 	return a
 }
 
 // add counts the words of text into the question.
-func (a *asked) add(text string, weight float64) {
+func (a *asked) add(text string, weight float64, w *Weights) {
 	if weight == 0 {
 		return
 	}
-	put := func(term, word string) {
+	put := func(term, word string, weight float64) {
+		if weight == 0 {
+			return
+		}
 		i, ok := a.index[term]
 		if !ok {
 			i = len(a.terms)
@@ -74,12 +77,19 @@ func (a *asked) add(text string, weight float64) {
 	eachWord(text, func(word string) {
 		ps := symbol.Words(word)
 		for _, p := range ps {
-			if !passedOver(p) {
-				put(stem(p), p)
+			if passedOver(p) {
+				continue
+			}
+			put(stem(p), p, weight)
+			for _, group := range groups.of[stem(p)] {
+				put(group, p, weight*w.Related)
+				for _, member := range groups.members[group] {
+					a.begin[member[0]] = true
+				}
 			}
 		}
 		if len(ps) > 1 {
-			put(whole(word), word)
+			put(whole(word), word, weight)
 		}
 	})
 }

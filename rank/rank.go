@@ -29,6 +29,8 @@ type Function struct {
 	Callees []int
 	// Startup says that an empty run of the program did all that it did.
 	Startup bool
+	// Reporting says that a failing test ran it only to report the failure.
+	Reporting bool
 	// Passing is in how many of Corpus.Passing it ran.
 	Passing int
 }
@@ -65,7 +67,7 @@ type Ranked struct {
 // Rank returns the functions of a corpus, the most relevant first. Equal ones stay
 // in the order in which they were first called. The score of a function is
 //
-//	(text/best text + Named + Quoted + Near/(1+distance)) * e^(sum of the factors)
+//	(text/best text + Said + Near/(1+distance)) * e^(sum of the factors)
 //
 // with the terms that apply to it: see [Weights].
 func Rank(q Question, run Corpus, w Weights) []Ranked {
@@ -98,12 +100,12 @@ func Rank(q Question, run Corpus, w Weights) []Ranked {
 			}
 		}
 		if a.mentions[name] && len(name) > 1 {
-			sum += w.Named
-			r.because(Named, w.Named, name)
+			sum += w.Said
+			r.because(Named, w.Said, name)
 		}
 		if texts[i].quoted != "" {
-			sum += w.Quoted
-			r.because(Quoted, w.Quoted, texts[i].quoted)
+			sum += w.Said
+			r.because(Quoted, w.Said, texts[i].quoted)
 		}
 		if d := near[i]; d >= 0 {
 			x := w.Near / float64(1+d)
@@ -125,6 +127,7 @@ func Rank(q Question, run Corpus, w Weights) []Ranked {
 		apply(a.titled[strings.ToLower(last)], Titled, w.Titled, last)
 		apply(isConstructor(f.Name), Constructor, w.Constructor, "")
 		apply(f.Startup, Startup, w.Startup, "")
+		apply(f.Reporting, Reporting, w.Reporting, "")
 		apply(run.Passing > 0 && f.Passing == 0, Unshared, w.Unshared, "")
 		r.Score = sum * math.Exp(factor)
 		out[i] = r

@@ -20,8 +20,9 @@ const (
 	SamePackage Kind = "package" // it is in the test's package
 	Titled      Kind = "title"   // the title begins with its package
 	Constructor Kind = "constructor"
-	Startup     Kind = "startup"  // an empty run executes it too
-	Unshared    Kind = "unshared" // no passing run executes it
+	Startup     Kind = "startup"   // an empty run executes it too
+	Unshared    Kind = "unshared"  // no passing run executes it
+	Reporting   Kind = "reporting" // it reports the failure
 )
 
 // Reason is one part of a score.
@@ -50,6 +51,8 @@ func (r Reason) String() string {
 		return "makes a value"
 	case Startup:
 		return "runs without the feature too"
+	case Reporting:
+		return "reports the failure"
 	case Unshared:
 		return "no passing run calls it"
 	}
@@ -96,12 +99,12 @@ func (s *scorer) words(a *asked, w *window) string {
 			n = min(n+1, namedWords)
 		}
 	}
-	var b strings.Builder
+	var words []string
 	for i := range n {
-		if i > 0 {
-			b.WriteString(", ")
+		// A word and those that mean nearly the same are one.
+		if word := a.words[best[i].term]; !slices.Contains(words, word) {
+			words = append(words, word)
 		}
-		b.WriteString(a.words[best[i].term])
 	}
-	return b.String()
+	return strings.Join(words, ", ")
 }

@@ -79,6 +79,9 @@ func Runs(question string, runs []Run, e Evidence) *Ranking {
 		in.Functions[i] = c.function(i)
 	}
 	c.startup(runs, e.Baselines, in.Functions)
+	if q.Package != "" && runs[0].Trace.Exit.Known() && runs[0].Trace.Exit.Failed() {
+		c.reporting(runs, in.Functions)
+	}
 	if e.Passing != nil {
 		for t := range e.Passing {
 			in.Passing++
@@ -164,6 +167,9 @@ func (c *collection) add(r Run, f trace.Function, known map[key]int) int {
 		// the declaration around it, from where the literal is
 		if around := r.Source(trace.Function{Name: t.Parent, Package: f.Package, File: f.File}); around.Kind == source.Declared {
 			symbolName, t = t.Parent, around
+			if !strings.HasPrefix(around.Signature, "func") {
+				symbolName = f.Name // of a variable's initialiser: what the call tree calls it
+			}
 		}
 	}
 	k := key{t.Display, t.Decl}

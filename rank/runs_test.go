@@ -156,3 +156,42 @@ func TestTestOf(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// What a failing test runs only to report its failure is not what is looked for, however
+// many words of the question it has; in a test that passed it may be.
+func TestReporting(t *testing.T) {
+	const test = "example.com/t.TestDraw"
+	sources[test] = source.Text{Display: "t/draw_test.go", Decl: "TestDraw", Start: 1, End: 3, Body: "func TestDraw(t *testing.T) {}"}
+	sources["github.com/stretchr/testify/assert.Equal"] = source.Text{Display: "assert/a.go", Decl: "Equal", Start: 1, End: 3, Body: "func Equal() { border(); border() }"}
+	sources["example.com/t.(*Table).String"] = source.Text{Display: "t/string.go", Decl: "(*Table).String", Start: 1, End: 3, Body: "func (t *Table) String() string { return border() }"}
+	r := run(t, test+">example.com/t.(*Table).Draw", test+">github.com/stretchr/testify/assert.Equal>example.com/t.(*Table).String", test+">example.com/t.pad")
+	r.Trace.Program.MainPath = "example.com/t.test"
+	for _, failed := range []bool{true, false} {
+		r.Trace.Exit = trace.Exit{}
+		if failed {
+			r.Trace.Exit.Code = 1
+		}
+		got := Runs("border", []Run{r}, Evidence{})
+		reporting := map[string]bool{}
+		for _, f := range got.Functions {
+			reporting[f.Name] = slices.ContainsFunc(f.Reasons, func(x Reason) bool { return x.Kind == Reporting })
+		}
+		if reporting["assert.Equal"] != failed || reporting["t.(*Table).String"] != failed || reporting["t.(*Table).Draw"] || reporting["t.pad"] {
+			t.Errorf("failed %t: %v", failed, reporting)
+		}
+		if failed && got.Functions[0].Name != "t.(*Table).Draw" {
+			t.Errorf("failed: %s", order(got))
+		}
+	}
+}
+
+// A literal of a package variable's initialiser is called what the call tree calls it.
+func TestVariablesClosure(t *testing.T) {
+	const name = "example.com/v.init.func1"
+	sources[name] = source.Text{Kind: source.Closure, Display: "v/v.go", Decl: "command", Start: 3, End: 9, Body: "command = &Command{Run: func() { sync() }}", Parent: "example.com/v.command"}
+	sources["example.com/v.command"] = source.Text{Kind: source.Declared, Display: "v/v.go", Decl: "command", Start: 3, End: 9, Signature: "command =", Body: "command = &Command{Run: func() { sync() }}"}
+	r := Runs("sync", []Run{run(t, "main.main>"+name)}, Evidence{})
+	if got := r.Functions[0]; got.Name != "v.init.func1" || got.Symbol != name {
+		t.Errorf("%s, %s", got.Name, got.Symbol)
+	}
+}

@@ -54,7 +54,15 @@ func (r *reader) find(word string) found {
 		switch {
 		case passedOver(p):
 		case r.asked.mayHave(p):
-			add(stem(p))
+			s := stem(p)
+			add(s)
+			if _, ok := r.asked.index[s]; !ok {
+				for _, group := range groups.of[s] {
+					if i, ok := r.asked.index[group]; ok {
+						f.terms = append(f.terms, int32(i))
+					}
+				}
+			}
 		default:
 			f.words++
 		}

@@ -47,9 +47,10 @@ func whole(word string) string {
 	return "=" + strings.ToLower(strings.ReplaceAll(word, "_", ""))
 }
 
-// passedOver reports whether a part says nothing: a stop word, or one letter.
+// passedOver reports whether a part says nothing: a stop word, one letter, or a number,
+// which code has everywhere.
 func passedOver(part string) bool {
-	return stopWords[part] || len(part) < 2 && (part[0] < '0' || part[0] > '9')
+	return stopWords[part] || len(part) < 2 || strings.Trim(part, "0123456789") == ""
 }
 
 // stem returns what is compared of a part: its long form if it is an
@@ -58,8 +59,44 @@ func stem(part string) string {
 	if long, ok := abbreviations[part]; ok {
 		part = long
 	}
-	return english.Stem(part, false)
+	return english.Stem(infinitive(part), false)
 }
+
+// infinitive returns the verb of an irregular form, which no ending tells: "rewritten" is
+// rewrite. Other words stay.
+func infinitive(word string) string {
+	if verb, ok := irregular[word]; ok {
+		return verb
+	}
+	for _, prefix := range [...]string{"re", "un", "over", "under", "out"} {
+		if rest, ok := strings.CutPrefix(word, prefix); ok {
+			if verb, ok := irregular[rest]; ok {
+				return prefix + verb
+			}
+		}
+	}
+	return word
+}
+
+// irregular are verbs that programs and reports about them have. Forms that are words of
+// their own (left, saw, felt, ground) are not among them.
+var irregular = pairs(`
+beaten beat   became become   begun begin   began begin   bent bend   bound bind   bitten bite
+blew blow   blown blow   broke break   broken break   brought bring   built build   burnt burn
+bought buy   caught catch   chose choose   chosen choose   came come   crept creep   dealt deal
+drew draw   drawn draw   drove drive   driven drive   ate eat   eaten eat   fell fall
+fallen fall   fed feed   fought fight   found find   fled flee   flown fly   forbade forbid
+forbidden forbid   forgot forget   forgotten forget   froze freeze   frozen freeze   gave give
+given give   grew grow   grown grow   heard hear   held hold   hid hide   hidden hide   kept keep
+knew know   known know   laid lay   led lead   lent lend   lost lose   met meet   paid pay   ran run
+rode ride   ridden ride   rose rise   risen rise   said say   seen see   sought seek   sent send
+shook shake   shaken shake   showed show   shown show   shrank shrink   shrunk shrink   slept sleep
+sold sell   spent spend   spun spin   stole steal   stolen steal   stuck stick
+struck strike   swept sweep   swore swear   sworn swear   taught teach   threw throw
+thrown throw   thought think   told tell   took take   taken take   tore tear   torn tear
+understood understand   woke wake   woken wake   wore wear   worn wear   wound wind   wrote write
+written write
+`)
 
 // stopWords say nothing about which function is meant: English ones, those that
 // every report of a bug has, and Go's own.

@@ -14,6 +14,9 @@ func TestStem(t *testing.T) {
 		{"expr", "expression", "expressions", "exprs"},
 		{"args", "arg", "argument"},
 		{"index", "idx"},
+		{"rewrite", "rewritten", "rewrote", "rewriting"},
+		{"show", "shown", "shows"},
+		{"override", "overridden"},
 	} {
 		for _, w := range same[1:] {
 			if stem(w) != stem(same[0]) {
@@ -24,8 +27,10 @@ func TestStem(t *testing.T) {
 }
 
 func TestQuestionTerms(t *testing.T) {
-	a := ask(Question{Text: "pkg: fix (*T).readAll (#4488)\n\nSee https://example.com/widget.\n\nFixes owner/name#12\nReviewed-by: Some Body <some@example.com>\nwidget 42"}, &Default)
-	want := []string{"packag", "read", "all", "=readall", "widget", "42"}
+	weights := Default
+	weights.Related = 0
+	a := ask(Question{Text: "pkg: fix (*T).readAll (#4488)\n\nSee https://example.com/widget.\n\nFixes owner/name#12\nReviewed-by: Some Body <some@example.com>\nwidget 42, 2+3*4"}, &weights)
+	want := []string{"packag", "read", "all", "=readall", "widget"}
 	got := slices.DeleteFunc(slices.Clone(a.terms), func(s string) bool { return s == "t" || s == "see" || s == "all" })
 	want = slices.DeleteFunc(want, func(s string) bool { return s == "all" })
 	if !slices.Equal(got, want) {
@@ -33,6 +38,25 @@ func TestQuestionTerms(t *testing.T) {
 	}
 	if !a.titled["pkg"] {
 		t.Error("the title's package is lost")
+	}
+}
+
+// A word brings those that mean nearly the same, which count less; what the question says
+// itself counts as it does.
+func TestRelated(t *testing.T) {
+	a := ask(Question{Text: "shown"}, &Default)
+	reads := newReader(a, &Default)
+	weight := func(word string) (sum float64) {
+		for _, i := range reads.find(word).terms {
+			sum += a.weight[i]
+		}
+		return sum
+	}
+	if w := weight("printAll"); w <= 0 || w >= weight("show") || weight("printAndFormat") != 2*w {
+		t.Errorf("print weighs %g, show %g", w, weight("show"))
+	}
+	if w := weight("shows"); w != a.weight[a.index["show"]] {
+		t.Errorf("the word itself counts %g", w)
 	}
 }
 

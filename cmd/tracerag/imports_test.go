@@ -76,7 +76,7 @@ var layers = map[string][]string{
 	"eval/report":   {"eval", "phrase"},
 	"eval/results":  {"atomicfile", "eval"},
 	"eval/throttle": {},
-	"eval/trial":    {"atomicfile", "calltree", "eval", "eval/report", "eval/results", "eval/throttle", "llm", "phrase", "prompt", "prompt/tokens", "record", "session", "trace/symbol"},
+	"eval/trial":    {"atomicfile", "calltree", "eval", "eval/report", "eval/results", "eval/throttle", "llm", "phrase", "prompt", "prompt/tokens", "record", "session", "source", "trace", "trace/symbol"},
 
 	"mcp": {"calltree", "prompt", "prompt/tokens", "rank", "session", "source", "trace", "trace/store"},
 
