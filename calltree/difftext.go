@@ -66,6 +66,9 @@ var diffSigns = [...]struct {
 // that the other run could not have recorded "?". Without counts "~" is for those of
 // the line above. Places of one function where the same is different are one.
 //
+// Compact, as for [Tree.WriteText], a function of another module that another module
+// calls has its name and counts only.
+//
 // Of the view, Depth counts from a place, MaxNodes is of all places together, and
 // Command is not used: a cut says only how many nodes it hides, unless Cut writes it.
 // [Diff.WriteSummary] writes what is before the places.

@@ -69,7 +69,7 @@ func (d *Diff) writePlaces(b *bufio.Writer, v *View) {
 	v.Command = ""
 	places := d.joined()
 	left, hidden := v.MaxNodes, 0
-	for _, p := range places {
+	for rank, p := range places {
 		l := p.layout()
 		limit := 0
 		if v.MaxNodes > 0 {
@@ -85,7 +85,11 @@ func (d *Diff) writePlaces(b *bufio.Writer, v *View) {
 			}
 		}
 		b.WriteByte('\n')
-		p.writeWay(b, v)
+		callers := wayCallers
+		if rank >= longWays {
+			callers = 1
+		}
+		p.writeWay(b, v, callers)
 		d.writePlace(b, v, l, shown)
 	}
 	if hidden > 0 {
@@ -94,13 +98,13 @@ func (d *Diff) writePlaces(b *bufio.Writer, v *View) {
 }
 
 // writeWay writes the line above a place.
-func (p *joinedPlace) writeWay(b *bufio.Writer, v *View) {
+func (p *joinedPlace) writeWay(b *bufio.Writer, v *View, callers int) {
 	if p.Under == nil {
 		b.WriteString("the roots")
 	} else {
 		n := p.Under.Node()
 		if n.Parent != nil {
-			b.WriteString(v.paint(dim, wayTo(n, v, wayCallers)+" > "))
+			b.WriteString(v.paint(dim, wayTo(n, v, callers)+" > "))
 		}
 		b.WriteString(v.wayName(n))
 		if at := v.position(n.Func); v.Positions && at != "" {
@@ -130,7 +134,11 @@ func (d *Diff) writePlace(b *bufio.Writer, v *View, l *layout, shown []bool) {
 			if p := l.parent[i]; p >= 0 {
 				above = l.nodes[p]
 			}
-			d.writeBelow(b, v, above, l.nodes[i], func() { indent(b, depth-1) })
+			v := *v
+			if above != nil && v.Compact && v.Dependency != nil && v.Dependency(above.Node().Func) && v.Dependency(l.nodes[i].Node().Func) {
+				v.inside = true
+			}
+			d.writeBelow(b, &v, above, l.nodes[i], func() { indent(b, depth-1) })
 		}
 		l.children(i, func(c int) {
 			if shown[c] {

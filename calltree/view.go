@@ -53,6 +53,7 @@ type View struct {
 	Cut func(nodes int, focus string) string
 
 	places *places // of a compact text
+	inside bool    // of another module, where names and counts are enough
 }
 
 // count writes calls as "x3": "x200+" if that is a floor, "x~200" if it may be
@@ -96,6 +97,9 @@ func (v *View) flags(n *Node) []string {
 	}
 	marks := n.Flags
 	if v.Compact {
+		if v.inside {
+			marks &^= trace.Via
+		}
 		marks &^= trace.Inlined // every third line: it says how the compiler did it, not what ran
 	}
 	return append(m, flagNames(marks)...)
@@ -153,7 +157,7 @@ func allFlags(m trace.Flags) []string {
 
 // position writes "table.go:12", or "" if it is not known.
 func (v *View) position(fn *trace.Function) string {
-	if v.places != nil && !v.places.first(fn) {
+	if v.inside || v.places != nil && !v.places.first(fn) {
 		return ""
 	}
 	file := base(fn.File)

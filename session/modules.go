@@ -58,6 +58,17 @@ func (m modules) file(f *trace.Function) string {
 	return ""
 }
 
+// shown shortens the name of a file that was found: what the compiler put into a
+// function of the program from another module is named by that module's file.
+func (m modules) shown(display string) string {
+	mod, rest, ok := strings.Cut(display, "@")
+	_, rest, inside := strings.Cut(rest, "/")
+	if name := m[mod]; ok && inside && name != "" {
+		return path.Join(name, rest)
+	}
+	return display
+}
+
 // moduleOf returns the module of a package, the longest path that is known.
 func moduleOf(pkg string, known map[string]bool) string {
 	for mod := pkg; mod != "." && mod != "/" && mod != ""; mod = path.Dir(mod) {

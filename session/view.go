@@ -118,13 +118,13 @@ func (v *View) Text(f trace.Function) source.Text { return v.Sources.Find(source
 // program's own module the path within it, in a dependency the same behind the
 // module's short name, elsewhere the base name.
 func (v *View) File(f *trace.Function) string {
-	if _, ok := within(f.Package, v.Trace.Program.Main.Path); ok {
-		if t := v.Text(*f); t.Display != "" {
-			return t.Display
-		}
-	}
 	if v.modules == nil {
 		v.modules = newModules(v.Trace)
+	}
+	if _, ok := within(f.Package, v.Trace.Program.Main.Path); ok {
+		if t := v.Text(*f); t.Display != "" {
+			return v.modules.shown(t.Display)
+		}
 	}
 	if file := v.modules.file(f); file != "" {
 		return file
