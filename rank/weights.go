@@ -37,7 +37,7 @@ type Weights struct {
 var Default = Weights{
 	K1: 1.5, B: .3,
 	Title: 2, Body: 1, Test: .5,
-	Related: .2, Name: 4,
+	Related: .05, Name: 4,
 	Window: 40,
 	Said:   .1, Near: .02,
 	SamePackage: .15, Titled: .3, Constructor: -.3, Startup: -.3, Unshared: .05, Reporting: -1.5,

@@ -18,7 +18,7 @@ var choices = []struct {
 	{"B", []float64{.75, .3}},
 	{"Title", []float64{1, 2}},
 	{"Test", []float64{0, .5}},
-	{"Related", []float64{0, .2}},
+	{"Related", []float64{0, .05}},
 	{"Name", []float64{1, 4}},
 	{"Window", []float64{1e6, 40}},
 	{"Said", []float64{0, .1}},

@@ -308,7 +308,7 @@ func TestMessagesWaitForThePager(t *testing.T) {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=1", "TRACERAG_PAGER=sleep 0.5; sed s/^/paged:/", "TRACERAG_DIR=")
 	term := recordtest.StartAtTerminal(t, cmd)
-	term.Await(t, "paged:+       markdown.plain internal/markdown/markdown.go:12 inlined\r\ntracerag: the runs are of different builds\r\n[exit code 1, ")
+	term.Await(t, "paged:+   markdown.plain internal/markdown/markdown.go:12\r\ntracerag: the runs are of different builds\r\n[exit code 1, ")
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
