@@ -10,6 +10,23 @@ import (
 // Range is a range of lines of a file, both ends in it.
 type Range struct{ First, Last int }
 
+// parse returns the syntax of a text, and what says on which line of the file something is;
+// nil if it has none.
+func (t Text) parse() (*ast.File, func(token.Pos) int) {
+	if t.Kind != Declared && t.Kind != Closure || t.Body == "" {
+		return nil, nil
+	}
+	fset := token.NewFileSet()
+	prefix, suffix := frame(t.Body)
+	tree, err := parser.ParseFile(fset, "", prefix+t.Body+suffix, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, nil
+	}
+	return tree, func(p token.Pos) int {
+		return fset.PositionFor(p, false).Line - strings.Count(prefix, "\n") - 1 + t.Start
+	}
+}
+
 // Statements asks omit about the statements of t, each by its lines, and returns
 // the lines that can be left out when those are for which it returns true. It does
 // not ask about what is inside of such a statement, and those that are one after
@@ -18,17 +35,9 @@ type Range struct{ First, Last int }
 // range: what is left still has its structure. Assembly, and what does not parse,
 // has no statements.
 func (t Text) Statements(omit func(first, last int) bool) []Range {
-	if t.Kind != Declared && t.Kind != Closure || t.Body == "" {
+	tree, line := t.parse()
+	if tree == nil {
 		return nil
-	}
-	fset := token.NewFileSet()
-	prefix, suffix := frame(t.Body)
-	tree, err := parser.ParseFile(fset, "", prefix+t.Body+suffix, parser.SkipObjectResolution)
-	if err != nil {
-		return nil
-	}
-	line := func(p token.Pos) int {
-		return fset.PositionFor(p, false).Line - strings.Count(prefix, "\n") - 1 + t.Start
 	}
 	var out []Range
 	var look func(n ast.Node) bool
@@ -79,6 +88,32 @@ func (t Text) Statements(omit func(first, last int) bool) []Range {
 		return true
 	}
 	ast.Inspect(tree, look)
+	return out
+}
+
+// Literal is a function literal in a text.
+type Literal struct {
+	Line int   // of the word func
+	Body Range // lines that have nothing of what is around the body
+}
+
+// Literals returns the function literals of a text, and what is in them, too; not the one
+// that a text itself is. One whose body has no line of its own is not among them.
+func (t Text) Literals() []Literal {
+	tree, line := t.parse()
+	if tree == nil {
+		return nil
+	}
+	var out []Literal
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if f, ok := n.(*ast.FuncLit); ok {
+			body := Range{line(f.Body.Lbrace) + 1, line(f.Body.Rbrace) - 1}
+			if start := line(f.Pos()); body.First <= body.Last && start > t.Start {
+				out = append(out, Literal{start, body})
+			}
+		}
+		return true
+	})
 	return out
 }
 

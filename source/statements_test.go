@@ -159,3 +159,22 @@ func TestStatementsShareLines(t *testing.T) {
 		t.Errorf("%v can be left out, want %v", got, want)
 	}
 }
+
+// Literals are found wherever they are, with the lines that are theirs alone; the text of a
+// literal is not one in itself.
+func TestLiterals(t *testing.T) {
+	for name, tt := range map[string]struct {
+		kind Kind
+		text string
+		want []Literal
+	}{
+		"in statements":  {Declared, "func f() {\n\tg(func() {\n\t\th()\n\t\tdefer func() {\n\t\t\ti()\n\t\t}()\n\t})\n\tk(func() { l() })\n}", []Literal{{11, Range{12, 15}}, {13, Range{14, 14}}}},
+		"of a literal":   {Closure, "func() {\n\tgo func() {\n\t\th()\n\t}()\n}", []Literal{{11, Range{12, 12}}}},
+		"none":           {Declared, "func f() {\n\tg()\n}", nil},
+		"does not parse": {Declared, "func f() {", nil},
+	} {
+		if got := (Text{Kind: tt.kind, Body: tt.text, Start: 10}).Literals(); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
