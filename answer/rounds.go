@@ -41,7 +41,7 @@ type Question struct {
 // and neither it nor a budget or a form of it was asked for.
 func (k *Asker) Prepare(q Question) (*Conversation, error) {
 	o := q.Options
-	plain := !q.OneShot && o.Budget == 0 && o.Template == "" && (o.Format == "" || o.Format == prompt.Markdown) && (o.Variant == "" || o.Variant == prompt.Ordered)
+	plain := !q.OneShot && plain(o)
 	if plain && q.GoOn {
 		plain = k.inRounds(q.About[0])
 	}
@@ -62,12 +62,21 @@ func (k *Asker) Prepare(q Question) (*Conversation, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case plain && p.Total > RoundsFrom:
+	case plain && InRounds(o, p.Total):
 		return k.beginRounds(q, r), nil
 	case q.GoOn:
 		return k.GoOn(q.Text, k.clean(p), q.About[0])
 	}
 	return k.Begin(q.Text, k.clean(p), q.About...), nil
+}
+
+// InRounds reports whether a question is asked in rounds rather than with one prompt of so
+// many tokens.
+func InRounds(o prompt.Options, total int) bool { return plain(o) && total > RoundsFrom }
+
+// plain reports whether no form of a prompt was asked for that rounds do not have.
+func plain(o prompt.Options) bool {
+	return o.Budget == 0 && o.Template == "" && (o.Format == "" || o.Format == prompt.Markdown) && (o.Variant == "" || o.Variant == prompt.Ordered)
 }
 
 func (k *Asker) beginRounds(q Question, r *prompt.Rounds) *Conversation {
@@ -94,6 +103,27 @@ func (k *Asker) goOnRounds(question string, r *prompt.Rounds, about store.Entry)
 	}
 	c.rounds = r
 	return c, nil
+}
+
+// AskAbout prepares a question and asks it. sent hears of each prompt before it is sent, with
+// how many there may be.
+func (k *Asker) AskAbout(ctx context.Context, q Question, sent func(round, of int, requests []prompt.Request, p *prompt.Prompt), stream io.Writer) (Outcome, error) {
+	c, err := k.Prepare(q)
+	if err == nil {
+		err = c.Prompt.CheckWindow()
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	of := 1
+	if c.InRounds() {
+		of = prompt.MaxRounds
+	}
+	asker := *k
+	asker.client = nil // for each question one
+	asker.OnRound = func(round int, requests []prompt.Request, p *prompt.Prompt) { sent(round, of, requests, p) }
+	asker.OnRound(1, nil, c.Prompt)
+	return asker.Ask(ctx, c, stream)
 }
 
 // InRounds reports whether the question is asked in rounds.
