@@ -2,12 +2,15 @@ package viewer
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/trace"
 )
@@ -20,6 +23,8 @@ type account struct {
 	Places [][]int `json:"places"`
 	Fits   [][]int `json:"fits,omitempty"`
 	Over   string  `json:"over,omitempty"` // why it cannot be sent
+	// Rounds says that the question is asked in rounds rather than with this prompt.
+	Rounds bool `json:"rounds,omitempty"`
 }
 
 func (p *Page) account(pr *prompt.Prompt) account {
@@ -31,9 +36,19 @@ func (p *Page) account(pr *prompt.Prompt) account {
 		a.Fits[i] = p.indices(pr.Shown[i].Holds)
 	}
 	if err := pr.CheckWindow(); err != nil {
-		a.Over = err.Error()
+		a.Over = oneWarning(err)
 	}
 	return a
+}
+
+// oneWarning is the text of an error. Of a prompt that is too long it is a sentence: the
+// page lists the largest functions, and has the budget, beside it.
+func oneWarning(err error) string {
+	if e, ok := errors.AsType[*prompt.OverWindowError](err); ok {
+		return fmt.Sprintf("One prompt with everything has %s tokens, more than the %s that %s takes: set a budget to make it shorter.",
+			phrase.Number(e.Total), phrase.Number(e.Window), cmp.Or(e.Model, "a model"))
+	}
+	return err.Error()
 }
 
 // indices are the functions of the page that fns are.
@@ -47,8 +62,10 @@ func (p *Page) indices(fns []trace.Function) []int {
 	return out
 }
 
-// event is a line of a streamed answer: a piece of it, or its end.
+// event is a line of a streamed answer: a prompt that was sent, a piece of the answer, or
+// its end.
 type event struct {
+	Round     *round     `json:"round,omitempty"`
 	Text      string     `json:"text,omitempty"`
 	Done      bool       `json:"done,omitempty"`
 	Error     string     `json:"error,omitempty"`
@@ -56,12 +73,46 @@ type event struct {
 	Citations []citation `json:"citations,omitempty"`
 }
 
+// round is a prompt of a question that is asked in rounds.
+type round struct {
+	Number int    `json:"number"`
+	Of     int    `json:"of"`
+	Reads  []read `json:"reads,omitempty"`
+	Tokens int    `json:"tokens"`
+	Text   string `json:"text"`
+}
+
+// read is what a model wanted to read, and where the page has it.
+type read struct {
+	Text string `json:"text"`
+	Func *int   `json:"func,omitempty"`
+	Line int    `json:"line,omitempty"`
+}
+
 // events sends what is written to it, each piece at once.
 type events struct {
-	w      io.Writer
-	encode func(any) ([]byte, error)
-	flush  func() error
-	said   strings.Builder
+	w     io.Writer
+	page  *Page
+	flush func() error
+	said  strings.Builder
+	sent  []string // prompts
+}
+
+// Sent implements [Listener].
+func (e *events) Sent(r Round) {
+	e.sent = append(e.sent, r.Prompt.Text)
+	if r.Of < 2 {
+		return // the page has that prompt
+	}
+	out := round{Number: r.Number, Of: r.Of, Tokens: r.Prompt.Total, Text: r.Prompt.Text}
+	for _, q := range r.Reads {
+		to := read{Text: q.String(), Line: q.From}
+		if i, _, ok := e.page.locate(prompt.Citation{Kind: prompt.CitesFunction, Text: q.Name}); ok {
+			to.Func = &i
+		}
+		out.Reads = append(out.Reads, to)
+	}
+	e.send(event{Round: &out})
 }
 
 func (e *events) Write(b []byte) (int, error) {
@@ -73,7 +124,7 @@ func (e *events) Write(b []byte) (int, error) {
 }
 
 func (e *events) send(v event) error {
-	data, err := e.encode(v)
+	data, err := e.page.encode(v)
 	if err == nil {
 		_, err = e.w.Write(append(data, '\n'))
 	}

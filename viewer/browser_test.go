@@ -36,7 +36,7 @@ func TestInBrowser(t *testing.T) {
 		name string
 		test func(*testing.T, *browsertest.Browser)
 	}{
-		{"tree", testTree}, {"source", testSource}, {"prompt", testPrompt}, {"graph", testGraph}, {"two runs", testTwoRuns},
+		{"tree", testTree}, {"question", testQuestion}, {"rounds", testRounds}, {"over", testOver}, {"start-up", testStartUp}, {"source", testSource}, {"lines that did not run", testIdle}, {"prompt", testPrompt}, {"graph", testGraph}, {"two runs", testTwoRuns},
 		{"report", testReport}, {"sizes", testSizes}, {"many nodes", testManyNodes}, {"deep", testDeep}, {"empty", testEmpty},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t, b) })
@@ -205,6 +205,15 @@ func readings(names ...string) []trace.Activation {
 	return out
 }
 
+// build is the one prompt of a draft.
+func build(c viewer.Content, d viewer.Draft) (*prompt.Prompt, error) {
+	q, err := c.Question(d)
+	if err != nil {
+		return nil, err
+	}
+	return q.Prompt()
+}
+
 func testPrompt(t *testing.T, b *browsertest.Browser) {
 	f := newFixture(t)
 	content := f.content(f.trace(drawing))
@@ -219,7 +228,7 @@ func testPrompt(t *testing.T, b *browsertest.Browser) {
 	// total waits for the figure of a draft.
 	total := func(d viewer.Draft) {
 		t.Helper()
-		pr, err := content.Prompt(d)
+		pr, err := build(content, d)
 		if err != nil {
 			t.Fatal(err)
 		}

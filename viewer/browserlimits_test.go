@@ -37,6 +37,17 @@ func testSizes(t *testing.T, b *browsertest.Browser) {
 			}
 		}
 	}
+	// At the width of a phone a name that does not fit keeps its end.
+	p.Resize(320, 844)
+	p.Click("#tab-tree")
+	p.Eval("document.querySelector('.row .name bdi').prepend('example.com/a/very/long/path/to/nowhere.')", nil)
+	var cut, end bool
+	p.Eval("(() => { const n = document.querySelector('.row .name'); return n.scrollWidth > n.clientWidth; })()", &cut)
+	p.Eval("(() => { const n = document.querySelector('.row .name'), r = document.createRange(), b = n.querySelector('.own').firstChild; r.setStart(b, b.length - 1); r.setEnd(b, b.length); const at = r.getBoundingClientRect(), box = n.getBoundingClientRect(); return at.right <= box.right + 1 && at.left >= box.left; })()", &end)
+	if !cut || !end {
+		t.Errorf("a long name is cut: %v, and shows its end: %v", cut, end)
+	}
+	p.Shot("name-end")
 	var contrast []string
 	p.Eval(contrasts, &contrast)
 	if len(contrast) > 0 {
@@ -161,6 +172,38 @@ func testDeep(t *testing.T, b *browsertest.Browser) {
 	if left > 400 {
 		t.Errorf("the deepest name begins at %v pixels", left)
 	}
+	// Each row in sight is further to the right than its caller above it, on a phone, too;
+	// callers that are out of sight are named above, and lead there.
+	for _, width := range []int{1280, 390} {
+		p.Resize(width, 844)
+		if width < 760 {
+			p.Click("#tab-tree")
+		}
+		p.Eval("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))", nil)
+		var lefts []float64
+		p.Eval("[...document.querySelectorAll('.row')].filter(r => r.getBoundingClientRect().top >= document.querySelector('#tree').getBoundingClientRect().top).map(r => r.querySelector('.twist').getBoundingClientRect().left)", &lefts)
+		if len(lefts) < 15 {
+			t.Fatalf("%d rows in sight", len(lefts))
+		}
+		for i := 2; i < len(lefts); i++ { // the first says how deep it is
+			if d := lefts[i] - lefts[i-1]; d < 3 {
+				t.Errorf("at a width of %d row %d is %v pixels further to the right than its caller", width, i, d)
+			}
+		}
+		if above := p.Text("#above"); !strings.Contains(above, "callers") || !strings.Contains(above, "deep.F9") {
+			t.Errorf("above the first row are %q", above)
+		}
+		p.Shot(fmt.Sprintf("deep-%d", width))
+	}
+	if mark := p.Text(".row .level"); !strings.HasSuffix(mark, "|") {
+		t.Errorf("the depth of the first row is %q", mark)
+	}
+	p.Resize(1280, 800)
+	p.Click("#above button:last-child")
+	p.Wait(active + `?.getAttribute("aria-level") !== "10000"`)
+	p.Eval("document.querySelector('#tree').focus()", nil)
+	p.Press("End")
+	p.Wait(active + `?.getAttribute("aria-level") === "10000"`)
 	p.Click("#tab-graph")
 	p.Wait("document.querySelector('.tip').textContent.includes('deep.F9999')")
 	p.Quiet()

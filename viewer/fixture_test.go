@@ -157,10 +157,10 @@ func (f *fixture) content(traces ...*trace.Trace) viewer.Content {
 		in.Runs = append(in.Runs, prompt.Run{Title: r.Title, Tree: r.Tree})
 	}
 	in.Source = c.Runs[0].Source
-	c.Prompt = func(d viewer.Draft) (*prompt.Prompt, error) {
+	c.Question = func(d viewer.Draft) (*viewer.Question, error) {
 		in := in
 		in.Question = d.Question
-		return prompt.Build(in, prompt.Options{Variant: d.Variant, Budget: d.Budget})
+		return &viewer.Question{Draft: d, Input: in, Options: prompt.Options{Variant: d.Variant, Budget: d.Budget}}, nil
 	}
 	return c
 }

@@ -19,7 +19,19 @@ type Draft struct {
 	Question string         `json:"question"`
 	Variant  prompt.Variant `json:"variant"`
 	Budget   int            `json:"budget,omitempty"` // in tokens; 0 none
+	// OneShot asks with one prompt, however long.
+	OneShot bool `json:"one_shot,omitempty"`
 }
+
+// Question is a draft and what its prompts are made of.
+type Question struct {
+	Draft
+	Input   prompt.Input
+	Options prompt.Options
+}
+
+// Prompt is the one prompt that has everything.
+func (q *Question) Prompt() (*prompt.Prompt, error) { return prompt.Build(q.Input, q.Options) }
 
 // Content is what a page shows.
 type Content struct {
@@ -27,9 +39,12 @@ type Content struct {
 
 	// Draft is what the prompt's fields hold at first.
 	Draft Draft
-	// Prompt makes the prompt of a draft. It is called by one goroutine at a
-	// time.
-	Prompt func(Draft) (*prompt.Prompt, error)
+	// Question returns what the prompts of a draft are made of. It is called by one
+	// goroutine at a time.
+	Question func(Draft) (*Question, error)
+	// Rank returns the functions that a question is about, the best first. It is called
+	// by one goroutine at a time; nil ranks nothing.
+	Rank func(question string) ([]Ranked, error)
 	// Clean is applied to all JSON that leaves, a page's data or an answer: it hides
 	// secrets, and escapes in the strings what a browser would not show. Nil leaves
 	// it as it is.
@@ -46,10 +61,11 @@ type Content struct {
 type Page struct {
 	content   Content
 	overview  overview
-	functions []owned                // as overview.Functions has them
-	index     map[trace.Function]int // into functions
-	lines     map[owned]trace.Lines  // of functions whose lines were watched
-	observed  map[int]observed       // by node
+	functions []owned                   // as overview.Functions has them
+	index     map[trace.Function]int    // into functions
+	watched   []*watched                // which lines ran, by run
+	called    []map[trace.Function]bool // by run
+	observed  map[int]observed          // by node
 }
 
 // owned is a function and the run whose sources have it.
@@ -70,6 +86,8 @@ type overview struct {
 	Draft     Draft            `json:"draft"`
 	Command   string           `json:"command,omitempty"`
 	Model     string           `json:"model,omitempty"` // that answers; "" none
+	// Start is the node that the page opens at, -1 if there is none.
+	Start int `json:"start"`
 }
 
 type runFacts struct {
@@ -140,20 +158,23 @@ func New(c Content) (*Page, error) {
 	if len(c.Runs) < 1 || len(c.Runs) > 2 {
 		return nil, fmt.Errorf("a page is about one run or two, not %d", len(c.Runs))
 	}
-	if c.Prompt == nil {
+	if c.Question == nil {
 		return nil, errors.New("a page without a way to make its prompt")
 	}
 	if c.Draft.Variant == "" {
 		c.Draft.Variant = prompt.Ordered
 	}
-	p := &Page{content: c, index: map[trace.Function]int{}, lines: map[owned]trace.Lines{}, observed: map[int]observed{}}
+	p := &Page{content: c, index: map[trace.Function]int{}, observed: map[int]observed{}}
 	o := &p.overview
 	o.Variants, o.Draft, o.Command = prompt.Variants, c.Draft, c.Command
 	var titles []string
-	for i, r := range c.Runs {
-		for id, lines := range r.Trace.Lines {
-			p.lines[owned{i, r.Trace.Functions[id]}] = lines
+	for _, r := range c.Runs {
+		p.watched = append(p.watched, newWatched(r.Trace))
+		called := map[trace.Function]bool{}
+		for _, f := range r.Trace.Functions {
+			called[f] = true
 		}
+		p.called = append(p.called, called)
 		titles = append(titles, r.Title)
 		o.Runs = append(o.Runs, runFacts{r.ID, r.Title, facts(r.Trace, r.Tree), r.Notes})
 		o.Sampled = o.Sampled || r.Tree.Sampled
@@ -168,6 +189,7 @@ func New(c Content) (*Page, error) {
 		}
 		p.addDiff(d)
 	}
+	o.Start = o.opening()
 	return p, nil
 }
 

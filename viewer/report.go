@@ -16,9 +16,10 @@ const DefaultReportSize = 16 << 20
 // reported is the data of a report.
 type reported struct {
 	Overview overview       `json:"overview"`
-	Sources  map[int]text   `json:"sources"` // by function
-	Values   map[int]values `json:"values"`  // by node
-	Prompt   account        `json:"prompt"`  // of the draft that the page began with
+	Sources  map[int]text   `json:"sources"`          // by function
+	Values   map[int]values `json:"values"`           // by node
+	Prompt   account        `json:"prompt"`           // of the draft that the page began with
+	Ranked   []listed       `json:"ranked,omitempty"` // for its question
 	Omitted  []string       `json:"omitted,omitempty"`
 }
 
@@ -28,11 +29,19 @@ type reported struct {
 // for the tree, whose deepest levels go first, the rest for the prompt, then for
 // sources and then for observed values, in the order of first calls.
 func (p *Page) WriteReport(w io.Writer, limit int) (omitted []string, err error) {
-	pr, err := p.content.Prompt(p.overview.Draft)
+	q, err := p.content.Question(p.overview.Draft)
 	if err != nil {
 		return nil, err
 	}
-	data := reported{Overview: p.overview, Sources: map[int]text{}, Values: map[int]values{}, Prompt: p.account(pr)}
+	pr, err := q.Prompt()
+	if err != nil {
+		return nil, err
+	}
+	ranked, err := p.rank(p.overview.Draft.Question)
+	if err != nil {
+		return nil, err
+	}
+	data := reported{Overview: p.overview, Sources: map[int]text{}, Values: map[int]values{}, Prompt: p.account(pr), Ranked: ranked}
 	data.Overview.Model = ""
 	kept, levels := data.Overview.cut(limit / 3)
 	if n := len(p.overview.Nodes.ID) - len(kept); n > 0 {
@@ -141,6 +150,7 @@ func (o *overview) cut(limit int) (kept []int, levels int) {
 		diff.First, diff.FirstOther = nearest(kept, diff.First), nearest(kept, diff.FirstOther)
 		o.Diff = &diff
 	}
+	o.Start = nearest(kept, o.Start)
 	return kept, levels
 }
 

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,9 +21,26 @@ import (
 type Model interface {
 	// Name is what the model is called.
 	Name() string
-	// Ask sends p, the prompt of d, and writes the answer to stream as it comes.
-	// Notes are sentences for the user, beside an error, too.
-	Ask(ctx context.Context, d Draft, p *prompt.Prompt, stream io.Writer) (notes []string, err error)
+	// InRounds reports whether it is asked in rounds rather than with p, the one prompt
+	// that has everything.
+	InRounds(q *Question, p *prompt.Prompt) bool
+	// Ask asks, in rounds or not, and says what comes of it as it comes. Notes are
+	// sentences for the user, beside an error, too.
+	Ask(ctx context.Context, q *Question, to Listener) (notes []string, err error)
+}
+
+// Listener hears what comes of a question.
+type Listener interface {
+	io.Writer // takes the answer
+	// Sent is called with each prompt before it is sent.
+	Sent(Round)
+}
+
+// Round is one prompt of a question.
+type Round struct {
+	Number, Of int              // from 1; of at most so many
+	Reads      []prompt.Request // what the model wanted to read; the prompt has it
+	Prompt     *prompt.Prompt
 }
 
 // Server shows a page to anyone who has its URL.
@@ -98,6 +116,7 @@ func (s *Server) routes(g *guard) http.Handler {
 	mux.HandleFunc("GET /api/source/{function}", g.known(s.source))
 	mux.HandleFunc("GET /api/values/{node}", g.known(s.values))
 	mux.HandleFunc("POST /api/prompt", g.known(s.prompt))
+	mux.HandleFunc("POST /api/rank", g.known(s.rank))
 	mux.HandleFunc("POST /api/ask", g.known(s.ask))
 	return g.protect(mux)
 }
@@ -141,12 +160,30 @@ func (s *Server) prompt(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	pr, err := s.build(r.Context(), d)
+	q, pr, err := s.build(r.Context(), d)
 	if err != nil {
 		s.refuse(w, err, http.StatusUnprocessableEntity)
 		return
 	}
-	s.writeJSON(w, s.page.account(pr))
+	a := s.page.account(pr)
+	a.Rounds = s.model != nil && s.model.InRounds(q, pr)
+	s.writeJSON(w, a)
+}
+
+// rank lists the functions that a question is about.
+func (s *Server) rank(w http.ResponseWriter, r *http.Request) {
+	d, ok := readDraft(w, r)
+	if !ok {
+		return
+	}
+	s.building.Lock()
+	list, err := s.page.rank(d.Question)
+	s.building.Unlock()
+	if err != nil {
+		s.refuse(w, err, http.StatusUnprocessableEntity)
+		return
+	}
+	s.writeJSON(w, list)
 }
 
 // ErrNoModel is the error of a question to a page without a [Model].
@@ -154,7 +191,7 @@ var ErrNoModel = errors.New("no model is configured")
 
 // refuse answers with an error and what can be done about it.
 func (s *Server) refuse(w http.ResponseWriter, err error, code int) {
-	text := err.Error()
+	text := oneWarning(err)
 	if s.page.content.WayOut != nil {
 		if out := s.page.content.WayOut(err); out != "" {
 			text += ": " + out
@@ -165,13 +202,25 @@ func (s *Server) refuse(w http.ResponseWriter, err error, code int) {
 
 // build makes a prompt unless the browser has lost interest meanwhile, as it does
 // while a slider moves.
-func (s *Server) build(ctx context.Context, d Draft) (*prompt.Prompt, error) {
+func (s *Server) build(ctx context.Context, d Draft) (*Question, *prompt.Prompt, error) {
 	s.building.Lock()
 	defer s.building.Unlock()
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.page.content.Prompt(d)
+	q, err := s.page.content.Question(d)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := q.Prompt()
+	return q, p, err
+}
+
+// question returns what a draft's prompts are made of.
+func (s *Server) question(d Draft) (*Question, error) {
+	s.building.Lock()
+	defer s.building.Unlock()
+	return s.page.content.Question(d)
 }
 
 // ask streams the model's answer as JSON, a line for each event.
@@ -188,20 +237,17 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "missing question", http.StatusUnprocessableEntity)
 		return
 	}
-	pr, err := s.build(r.Context(), d)
-	if err == nil {
-		err = pr.CheckWindow()
-	}
+	q, err := s.question(d)
 	if err != nil {
 		s.refuse(w, err, http.StatusUnprocessableEntity)
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	out := &events{w: w, encode: s.page.encode, flush: http.NewResponseController(w).Flush}
-	notes, err := s.model.Ask(r.Context(), d, pr, out)
-	end := event{Done: true, Notes: notes, Citations: s.page.cited(out.said.String(), pr.Text)}
+	out := &events{w: w, page: s.page, flush: http.NewResponseController(w).Flush}
+	notes, err := s.model.Ask(r.Context(), q, out)
+	end := event{Done: true, Notes: notes, Citations: s.page.cited(out.said.String(), strings.Join(out.sent, "\n"))}
 	if err != nil {
-		end.Error = err.Error()
+		end.Error = oneWarning(err)
 	}
 	out.send(end)
 }

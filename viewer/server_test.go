@@ -21,15 +21,21 @@ type parrot struct {
 	pieces []string
 	err    error
 	asked  []viewer.Draft
-	hang   chan struct{} // when set, after the pieces until the context ends
+	rounds [][]prompt.Request // what it reads before it answers; nil: it is sent one prompt
+	hang   chan struct{}      // when set, after the pieces until the context ends
 }
 
 func (p *parrot) Name() string { return "parrot-1" }
 
-func (p *parrot) Ask(ctx context.Context, d viewer.Draft, _ *prompt.Prompt, stream io.Writer) ([]string, error) {
-	p.asked = append(p.asked, d)
+func (p *parrot) InRounds(*viewer.Question, *prompt.Prompt) bool { return p.rounds != nil }
+
+func (p *parrot) Ask(ctx context.Context, q *viewer.Question, to viewer.Listener) ([]string, error) {
+	p.asked = append(p.asked, q.Draft)
+	if err := p.send(q, to); err != nil {
+		return nil, err
+	}
 	for _, s := range p.pieces {
-		io.WriteString(stream, s)
+		io.WriteString(to, s)
 	}
 	if p.hang != nil {
 		<-ctx.Done()
@@ -37,6 +43,26 @@ func (p *parrot) Ask(ctx context.Context, d viewer.Draft, _ *prompt.Prompt, stre
 		return nil, ctx.Err()
 	}
 	return []string{"7 tokens"}, p.err
+}
+
+// send says what was sent, in rounds or not.
+func (p *parrot) send(q *viewer.Question, to viewer.Listener) error {
+	if p.rounds == nil || q.OneShot {
+		whole, err := q.Prompt()
+		if err == nil {
+			to.Sent(viewer.Round{Number: 1, Of: 1, Prompt: whole})
+		}
+		return err
+	}
+	r, err := prompt.NewRounds(q.Input, q.Options)
+	if err != nil {
+		return err
+	}
+	to.Sent(viewer.Round{Number: 1, Of: prompt.MaxRounds, Prompt: r.First()})
+	for i, reads := range p.rounds {
+		to.Sent(viewer.Round{Number: i + 2, Of: prompt.MaxRounds, Reads: reads, Prompt: r.Next(reads)})
+	}
+	return nil
 }
 
 // listen serves a page for the time of a test.

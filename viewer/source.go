@@ -13,9 +13,9 @@ type text struct {
 	Decl  int    `json:"decl,omitempty"`  // line of the declaration, behind its doc comment
 	Lines []line `json:"lines,omitempty"`
 	Note  string `json:"note,omitempty"` // why it is missing, or why it may differ from what ran
-	// Ran has a trace.LineState for each of Lines, over all calls of the function
-	// in its run. "": the lines were not watched.
-	Ran string `json:"ran,omitempty"`
+	// Idle has an "n" for each of Lines that did not run in any call of the function, and
+	// else a ".". "": all of it ran, or the lines were not watched.
+	Idle string `json:"idle,omitempty"`
 }
 
 // source returns the text of function i.
@@ -46,12 +46,14 @@ func (p *Page) source(i int) text {
 	} else {
 		out.Lines = highlight(body)
 	}
-	if ran, ok := p.lines[fn]; ok {
-		states := make([]byte, len(out.Lines))
-		for k := range states {
-			states[k] = byte(ran.At(out.Start + k))
+	if idle := p.idle(fn.fn, t, out.Start, len(out.Lines)); idle != nil {
+		states := []byte(strings.Repeat(".", len(idle)))
+		for k := range idle {
+			if idle[k] {
+				states[k] = 'n'
+			}
 		}
-		out.Ran = string(states)
+		out.Idle = string(states)
 	}
 	return out
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"tracerag/answer"
@@ -98,14 +97,21 @@ func (a *app) pageModel(s *store.Store, p *promptFlags, m *modelFlags) (*pageMod
 
 func (m *pageModel) Name() string { return m.asker.Config.Model }
 
+// InRounds implements viewer.Model.
+func (m *pageModel) InRounds(q *viewer.Question, p *prompt.Prompt) bool {
+	return answer.InRounds(q.Options, p.Total)
+}
+
 // Ask implements viewer.Model. The conversation is saved as ask saves it, so that
 // tracerag ask --continue goes on with it.
-func (m *pageModel) Ask(ctx context.Context, d viewer.Draft, p *prompt.Prompt, stream io.Writer) ([]string, error) {
-	asker := *m.asker // for each question a client
-	out := output.New(stream, output.Text, m.app.knownSecrets)
-	got, err := asker.Ask(ctx, asker.Begin(d.Question, p, m.about...), out)
+func (m *pageModel) Ask(ctx context.Context, q *viewer.Question, to viewer.Listener) ([]string, error) {
+	sent := func(round, of int, reads []prompt.Request, p *prompt.Prompt) {
+		to.Sent(viewer.Round{Number: round, Of: of, Reads: reads, Prompt: p})
+	}
+	out := output.New(to, output.Text, m.app.knownSecrets)
+	got, err := m.asker.AskAbout(ctx, answer.Question{Text: q.Question, Input: q.Input, Options: q.Options, About: m.about, OneShot: q.OneShot}, sent, out)
 	err = cmp.Or(err, out.Flush())
-	if hint := wayOut(err); hint != "" {
+	if hint := cmp.Or(faceWayOut(err), llm.Hint(err)); hint != "" {
 		err = fmt.Errorf("%w\n%s", err, hint)
 	}
 	if got.File != "" {

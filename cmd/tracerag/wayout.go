@@ -122,6 +122,8 @@ func faceWayOut(err error) string {
 		return fmt.Sprintf("if you trust the file, %s=%s allows more", limitVariable, e.Twice())
 	}
 	switch {
+	case isA[*answer.ReadInsteadError](err):
+		return "ask with one prompt, or about less"
 	case errors.Is(err, viewer.ErrNoModel):
 		return "see tracerag ask --help"
 	case errors.Is(err, mcp.ErrNotAllowed):

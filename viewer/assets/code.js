@@ -66,7 +66,7 @@ export class Code {
           el("button", { type: "button", class: "link", onclick: () => this.show(i, 0, fn === m.was[i] ? m.func[i] : m.was[i]) },
             fn === m.was[i] ? "as in the second run" : "as in the first run")) : null,
         callers.length ? el("label", { class: "elsewhere" }, "also called by ", this.#chooser(callers)) : null),
-      text.ran?.includes("n") ? el("p", { class: "hint" }, "Pale lines did not run, in any call of the function.") : null,
+      text.idle?.includes("n") ? el("p", { class: "hint" }, "Pale lines did not run, in any call of the function.") : null,
       text.note ? el("p", { class: "note" }, text.note + ".") : null);
   }
 
@@ -88,7 +88,7 @@ export class Code {
     const calls = this.#calls(i);
     const lines = (text.lines ?? []).map((pieces, k) => {
       const line = text.start + k;
-      return this.#line(line, pieces, calls.get(line) ?? [], text.ran?.[k]);
+      return this.#line(line, pieces, calls.get(line) ?? [], text.idle?.[k]);
     });
     const code = el("div", { class: "code", tabindex: "0", role: "region", "aria-label": "Source of " + this.#model.functions[fn].name }, ...lines);
     const elsewhere = [...calls].filter(([line]) => line < text.start || line >= text.start + lines.length || !lines.length).flatMap(([, list]) => list);

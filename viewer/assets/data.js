@@ -1,5 +1,5 @@
 // Where the data is: in the file, of a report, or at the server. Both answer
-// overview, source and prompt; only a server can ask a model.
+// overview, source, prompt and rank; only a server can ask a model.
 
 const embedded = document.getElementById("data");
 
@@ -46,6 +46,7 @@ class Served {
   async source(fn) { return (await this.#fetch("source/" + fn)).json(); }
   async values(node) { return (await this.#fetch("values/" + node)).json(); }
   async prompt(draft, signal) { return (await this.#fetch("prompt", draft, signal)).json(); }
+  async rank(question) { return (await this.#fetch("rank", { question, variant: "" })).json(); }
 
   // ask calls each with every event of the answer.
   async ask(draft, signal, each) {
@@ -70,6 +71,7 @@ class Embedded {
   async source(fn) { return this.#data.sources[fn] ?? { note: "left out of this report, which would be too large with it" }; }
   async values(node) { return this.#data.values[node]; }
   async prompt() { return this.#data.prompt; }
+  async rank() { return this.#data.ranked ?? []; }
   get omitted() { return this.#data.omitted ?? []; }
 }
 

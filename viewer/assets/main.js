@@ -7,6 +7,7 @@ import { Tree } from "./tree.js";
 import { Code } from "./code.js";
 import { Graph } from "./graph.js";
 import { Prompt } from "./prompt.js";
+import { Ranked } from "./ranked.js";
 
 const tabs = [...document.querySelectorAll('[role="tab"]')];
 const panels = { source: byID("panel-source"), graph: byID("panel-graph"), prompt: byID("panel-prompt"), run: byID("panel-run") };
@@ -104,7 +105,8 @@ async function start() {
   const overview = await data.overview();
   const model = new Model(overview);
   document.title = overview.title + " · tracerag";
-  byID("command").textContent = overview.title;
+  byID("command").textContent = overview.title.replace(/^[^\s'"]*\//, ""); // the directory of a program is known, or is of no use
+  byID("command").title = overview.title;
   byID("summary").textContent = plural(model.size, "node") + " · " + plural(model.functions.length, "function");
   if (overview.sampled) byID("head-calls").textContent = "samples";
   panels.run.append(...runs(overview));
@@ -119,14 +121,16 @@ async function start() {
     if (!keep && document.body.dataset.tab !== "graph") show("source");
   };
   // In a narrow window the tree is a view of its own: walking in it stays there.
-  const tree = new Tree(model, (i, stay) => select(i, 0, stay || (narrow.matches && document.body.dataset.tab === "tree" && walking)));
+  const tree = new Tree(model, (i, stay) => select(i, 0, stay || (narrow.matches && document.body.dataset.tab === "tree" && walking)), overview.start);
   let walking = false;
   byID("tree").addEventListener("keydown", () => (walking = true), true);
   byID("tree").addEventListener("pointerdown", () => (walking = false), true);
   graph = new Graph(model, panels.graph, (i) => { tree.reveal(i, true); graph.mark(i); code.show(i); });
   const prompt = new Prompt(overview, model, panels.prompt,
     (fn, line) => { const i = model.first.get(fn); if (i !== undefined) { tree.reveal(i, true); code.show(i, line, fn); graph.mark(i); show("source"); } },
-    (account) => { model.setPrompt(account); tree.draw(); graph.draw(); });
+    (account) => { model.setPrompt(account); tree.draw(); graph.draw(); },
+    (question) => ranked.asked(question));
+  const ranked = new Ranked(overview, model, (fn) => go(model.first.get(fn)), () => { show("prompt"); prompt.ask(); }, (question) => prompt.put(question));
 
   const search = byID("search"), found = byID("found");
   search.addEventListener("input", () => {
@@ -156,8 +160,8 @@ async function start() {
       model.differs.includes(1) ? differences(model, tree) : "");
     if (d.first >= 0) { tree.reveal(d.first, true); select(d.first, 0, true); }
   } else if (model.size) {
-    tree.reveal(0, true);
-    select(0, 0, true);
+    tree.begin(overview.start);
+    select(overview.start, 0, true);
   } else {
     banner("The call tree is empty. ", ...(overview.runs[0].notes ?? []));
   }

@@ -3,6 +3,7 @@
 import { el, byID, number, plural, copy } from "./dom.js";
 import { tierWords } from "./model.js";
 import { markdown } from "./markdown.js";
+import { rounds } from "./rounds.js";
 import { data } from "./data.js";
 
 const variantWords = {
@@ -20,18 +21,20 @@ export class Prompt {
   #model; #overview; #go; #changed;
   #question; #variant; #slider; #budget; #shell; #figure;
   #whole = new Map(); // tokens without a budget, by variant
- #bar; #account; #text; #error; #copy; #ask; #answer; #notes;
+  #bar; #account; #text; #error; #copy; #ask; #answer; #notes; #how; #hint; #rounds; #title;
   #building = null; // aborts the request that is on its way
   #asking = null;
   #last = null; // the account that is shown
   #timer = 0;
 
-  constructor(overview, model, panel, go, changed) {
+  // go is told where something cited is, changed what the prompt costs, and asked the
+  // question, when it is another.
+  constructor(overview, model, panel, go, changed, asked) {
     this.#overview = overview;
     this.#model = model;
     this.#go = go;
     this.#changed = changed;
-    this.#question = el("textarea", { id: "question", rows: "3", placeholder: "Which function …?", oninput: () => this.#later(), disabled: !data.live });
+    this.#question = el("textarea", { id: "question", rows: "3", placeholder: "Which function …?", oninput: () => this.#later(), onchange: () => asked(this.draft.question), disabled: !data.live });
     this.#question.value = overview.draft.question;
     this.#question.addEventListener("keydown", (e) => {
       if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && overview.model) this.#start();
@@ -49,6 +52,12 @@ export class Prompt {
     this.#error = el("p", { class: "error", role: "alert", hidden: true });
     this.#copy = el("button", { type: "button", disabled: true, onclick: (e) => this.#last && copy(e.currentTarget, this.#last.text) }, "Copy prompt");
     this.#ask = el("button", { type: "button", class: "primary", disabled: !overview.model, onclick: () => this.#start() }, overview.model ? "Ask " + overview.model : "Ask");
+    this.#hint = el("span", { class: "hint" });
+    this.#how = el("fieldset", { class: "choice", id: "how", hidden: true }, el("legend", { class: "offscreen" }, "How to ask"),
+      ...[["rounds", "In rounds"], ["one", "One prompt"]].map(([value, label]) =>
+        el("label", null, el("input", { type: "radio", name: "how", value, checked: value === "rounds", onchange: () => this.#last && this.#warn(this.#last) }), label)));
+    this.#rounds = el("div", { class: "rounds", "aria-live": "polite" });
+    this.#title = el("summary", null, "The prompt as it would be sent");
     this.#answer = el("article", { class: "answer", "aria-live": "polite", "aria-label": "Answer", hidden: true });
     this.#notes = el("div", { class: "notes" });
     this.#account = el("div");
@@ -59,18 +68,43 @@ export class Prompt {
         el("div", { class: "controls" }, el("label", { class: "field", for: "variant" }, "Variant"), this.#variant,
           el("label", { class: "field", for: "budget" }, "Budget"), el("div", { class: "budget" }, this.#slider, this.#budget)),
         el("div", { class: "total" }, this.#figure), this.#bar, this.#error,
-        el("div", { class: "buttons" }, data.live ? this.#ask : null, this.#copy, this.#hint()),
+        el("div", { class: "buttons" }, data.live ? this.#ask : null, this.#how, this.#copy, this.#hint),
         overview.command ? el("div", { class: "shell" }, this.#shell,
           el("button", { type: "button", class: "link", onclick: (e) => copy(e.currentTarget, this.#shell.textContent) }, "Copy")) : null),
-      this.#answer, this.#notes, this.#account,
-      el("details", { class: "whole", open: true }, el("summary", null, "The prompt as it would be sent"), this.#text));
+      this.#rounds, this.#answer, this.#notes, this.#account,
+      el("details", { class: "whole", open: true }, this.#title, this.#text));
+    this.#hint.textContent = this.#about();
   }
 
-  #hint() {
-    if (!data.live) return el("span", { class: "hint" }, "A report has one prompt; tracerag view makes others and asks.");
-    if (!this.#overview.model) return el("span", { class: "hint" }, "No model is configured (tracerag ask --help): copy the prompt into any chat.");
-    return el("span", { class: "hint" }, "Ask sends the prompt below, source code included.");
+  #about() {
+    if (!data.live) return "A report has one prompt; tracerag view makes others and asks.";
+    if (!this.#overview.model) return "No model is configured (tracerag ask --help): copy the prompt into any chat.";
+    if (this.#inRounds) return "Ask sends the names of the functions that ran. The model says which sources it wants to read, and answers within three rounds.";
+    return "Ask sends the prompt below, source code included.";
   }
+
+  // inRounds says whether the question is asked in rounds rather than with the prompt that
+  // is shown.
+  get #inRounds() { return !!this.#last?.rounds && this.#how.querySelector("input").checked; }
+
+  // warn says how to ask what is shown, and the one thing that is wrong with it.
+  #warn(a) {
+    this.#how.hidden = !a.rounds;
+    this.#hint.textContent = this.#about();
+    this.#title.textContent = this.#inRounds ? "One prompt with everything" : "The prompt as it would be sent";
+    this.#fail(this.#inRounds ? "" : a.over ?? "");
+    this.#notes.replaceChildren(...(this.#inRounds || a.over ? [] : a.warnings ?? []).map((w) => el("p", { class: "note" }, w)));
+  }
+
+  // put takes a question that was typed elsewhere.
+  put(question) {
+    if (question === this.draft.question) return;
+    this.#question.value = question;
+    this.build();
+  }
+
+  // ask asks the model.
+  ask() { if (!this.#asking) this.#start(); }
 
   get draft() { return { question: this.#question.value.trim(), variant: this.#variant.value, budget: Math.max(0, Math.floor(Number(this.#budget.value))) || 0 }; }
 
@@ -143,11 +177,10 @@ export class Prompt {
       el("strong", { "data-total": a.total }, (a.estimated ? "about " : "") + number(a.total)), " tokens",
       el("span", { class: "of" }, ` ${share}% of the ${number(a.window)} that ${a.model || "a model"} takes · ${a.encoding}`));
     this.#copy.disabled = false;
-    this.#fail(a.over ?? "");
+    this.#warn(a);
     this.#meter(a);
     this.#list(a);
     this.#write(a.text);
-    this.#notes.replaceChildren(...(a.warnings ?? []).map((w) => el("p", { class: "note" }, w)));
     this.#changed(a);
   }
 
@@ -228,13 +261,16 @@ export class Prompt {
     this.#answer.replaceChildren(el("p", { class: "hint" }, "Waiting for the first word …"));
     this.#fail("");
     let said = "", end = null, queued = false;
+    this.#rounds.replaceChildren();
     const show = () => {
       queued = false;
       this.#answer.replaceChildren(...markdown(said, (text, span) => this.#cite(text, span, end?.citations)), ...this.#ending(end));
     };
     try {
-      await data.ask(this.draft, this.#asking.signal, (event) => {
-        if (event.done) end = event;
+      await data.ask({ ...this.draft, one_shot: !this.#inRounds }, this.#asking.signal, (event) => {
+        if (event.round) {
+          this.#rounds.append(...rounds([event.round], this.#go));
+        } else if (event.done) end = event;
         else said += event.text ?? "";
         if (!queued) { queued = true; requestAnimationFrame(show); }
       });

@@ -7,11 +7,8 @@ import { changes, changeSigns, changeWords } from "./model.js";
 
 const rowHeight = 24;
 
-// A tree may be thousands deep. Every so many levels the indent begins anew, behind a
-// mark that says how deep that is, so that each row shows which one is its caller.
-const band = 16;
-const indent = (depth) => (innerWidth < 760 ? 7 : 12) * (depth % band);
-const level = (depth) => depth - (depth % band);
+// indentShare is the part of the width that the indentation may take.
+const indentShare = 0.4;
 
 export class Tree {
   #model; #select; #box; #space;
@@ -24,9 +21,13 @@ export class Tree {
   #before = null; // what was open before the search
   #typed = ""; #typedAt = 0;
   #queued = false;
+  #levels = null; // of the rows in sight, where the indentation is not that of their depth
+  #step = 12; // of the indentation, in pixels
+  #told = -1; // the row whose callers are named above
 
-  // select is told which node was chosen, and whether the view is to stay.
-  constructor(model, select) {
+  // select is told which node was chosen, and whether the view is to stay. start is the
+  // node that the tree opens at.
+  constructor(model, select, start) {
     this.#model = model;
     this.#select = select;
     this.#open = new Uint8Array(model.size);
@@ -38,15 +39,17 @@ export class Tree {
     this.#box.addEventListener("keydown", (e) => this.#key(e));
     this.#box.addEventListener("click", (e) => this.#click(e));
     new ResizeObserver(() => this.#queue()).observe(this.#box);
-    this.#openFirst();
+    this.#openFirst(start);
     this.#arrange();
   }
 
   get active() { return this.#active; }
 
-  // openFirst opens what fits on a screen or so, level by level.
-  #openFirst() {
-    let level = [...this.#model.children(-1)], shown = level.length;
+  // openFirst opens the way to a node, and below it what fits on a screen or so, level by
+  // level.
+  #openFirst(start) {
+    for (const i of this.#model.path(start).slice(0, -1)) this.#open[i] = 1;
+    let level = start >= 0 ? [start] : [], shown = 1;
     while (level.length) {
       const next = [];
       for (const i of level) {
@@ -85,8 +88,11 @@ export class Tree {
 
   #draw() {
     const top = this.#box.scrollTop, height = this.#box.clientHeight || 600;
-    const from = Math.max(0, Math.floor(top / rowHeight) - 8);
+    const first = Math.max(0, Math.min(Math.floor(top / rowHeight), this.#rows.length - 1));
+    const from = Math.max(0, first - 2);
     const to = Math.min(this.#rows.length, Math.ceil((top + height) / rowHeight) + 8);
+    this.#layout(first, to);
+    this.#above(first);
     const list = [];
     for (let r = from; r < to; r++) list.push(this.#row(this.#rows[r], r));
     const active = this.#at[this.#active];
@@ -98,6 +104,49 @@ export class Tree {
     else this.#box.removeAttribute("aria-activedescendant");
   }
 
+  // layout decides how far the rows in sight are indented. Each is one step further than
+  // its caller, if that is in sight. Where the tree is so deep that this would take too much
+  // of the width, rows whose caller is out of sight begin at the left, the shallower ones
+  // further to the left, and say how deep they are.
+  #layout(first, to) {
+    const m = this.#model, step = innerWidth < 760 ? 8 : 12, room = (this.#box.clientWidth || 540) * indentShare;
+    let deepest = 0;
+    for (let r = first; r < to; r++) deepest = Math.max(deepest, m.depth[this.#rows[r]]);
+    this.#levels = null;
+    this.#step = step;
+    if (deepest * step <= room) return;
+    const levels = (this.#levels = new Map()), orphans = new Set(), outer = new Set();
+    const path = []; // rows in sight above the one at hand
+    for (let r = first; r < to; r++) {
+      const i = this.#rows[r], d = m.depth[i];
+      while (path.length && m.depth[path[path.length - 1]] >= d) path.pop();
+      if (!path.length) { orphans.add(i); outer.add(d); }
+      path.push(i);
+    }
+    const left = [...outer].sort((a, b) => a - b);
+    let most = 1;
+    for (let r = first; r < to; r++) {
+      const i = this.#rows[r];
+      const level = orphans.has(i) ? left.indexOf(m.depth[i]) : levels.get(m.parent[i]).level + 1;
+      const before = r > first ? this.#rows[r - 1] : -1;
+      levels.set(i, { level, told: orphans.has(i) && !(orphans.has(before) && m.depth[before] === m.depth[i]) && m.depth[i] > 0 });
+      most = Math.max(most, level);
+    }
+    this.#step = Math.max(2, Math.min(step, Math.floor(room / most)));
+  }
+
+  // above names the callers of the first row, as far as they are out of sight.
+  #above(first) {
+    const m = this.#model, box = byID("above"), row = this.#rows[first];
+    const path = first > 0 && row !== undefined ? m.path(row).slice(0, -1) : [];
+    box.hidden = !path.length;
+    if (!path.length || this.#told === row) { this.#told = path.length ? row : -1; return; }
+    this.#told = row;
+    const near = path.slice(-3);
+    box.replaceChildren(...[path.length > 3 ? el("span", { class: "faint" }, plural(path.length - 3, "caller") + " ›") : null,
+      ...near.map((p) => el("button", { type: "button", class: "link", title: m.name(p), onclick: () => this.reveal(p) }, m.name(p)))].filter(Boolean));
+  }
+
   #row(i, r) {
     const m = this.#model, fn = m.fn(i), open = this.#open[i] === 1;
     const change = m.change?.[i] ?? 0;
@@ -106,24 +155,33 @@ export class Tree {
     const words = m.words(i);
     const label = [fn.name, changeWords[change], m.countText(i) + (m.sampled ? " samples" : m.calls[i] === 1 ? " call" : " calls"),
       ...words.map((w) => w[0]), m.other[i] ? "other values" : "", tokens > 0 ? number(tokens) + " tokens" : ""].filter(Boolean).join(", ");
+    const place = this.#levels ? this.#levels.get(i) ?? { level: 0 } : { level: m.depth[i] };
     const row = el("div", {
       id: "n" + i, role: "treeitem", class: "row" + (change ? " " + changes[change] : m.other[i] ? " other" : "") + (m.elided(i) ? " elided" : ""), "aria-label": label,
       "aria-level": m.depth[i] + 1, "aria-setsize": m.count(m.parent[i]), "aria-posinset": m.place[i],
       "aria-expanded": m.hasChildren(i) ? String(open) : undefined,
       "aria-selected": String(i === this.#active), title: [`#${m.id[i]} ${fn.package}`, `${fn.name} ${fn.at ?? ""}`, m.other[i]].filter(Boolean).join("\n"),
     },
-      level(m.depth[i]) ? el("span", { class: "level", "aria-hidden": "true" }, level(m.depth[i]) + "|") : null,
+      place.told ? el("span", { class: "level", "aria-hidden": "true", title: plural(m.depth[i], "caller") + " above" }, m.depth[i] + "|") : null,
       el("span", { class: "twist" }, m.hasChildren(i) ? (open ? "▾" : "▸") : ""),
       change || m.other[i] ? el("span", { class: "sign" }, changeSigns[change] || "=") : null,
-      el("span", { class: "name" + (this.#hits?.[i] ? " hit" : "") },
-        el("span", { class: "package" }, fn.name.slice(0, cut)), el("span", { class: fn.main ? "own" : "" }, fn.name.slice(cut))),
+      el("span", { class: "name" + (this.#hits?.[i] ? " hit" : "") }, el("bdi", { dir: "ltr" },
+        el("span", { class: "package" }, fn.name.slice(0, cut)), el("span", { class: fn.main ? "own" : "" }, fn.name.slice(cut)))),
       ...words.map(([word, meaning]) => el("span", { class: "mark is-" + word, title: meaning }, word)),
       el("span", { class: "num calls-cell" + (m.calls[i] === 1 && !change ? " one" : "") }, m.countText(i)),
       el("span", { class: "num tokens-cell" }, tokens > 0 ? (tokens < 1e5 ? number(tokens) : brief(tokens)) : ""),
     );
     row.style.transform = `translateY(${r * rowHeight}px)`;
-    row.style.paddingLeft = 8 + indent(m.depth[i]) + "px";
+    row.style.setProperty("--indent", place.level * this.#step + "px");
+    row.style.setProperty("--step", this.#step + "px");
     return row;
+  }
+
+  // begin goes to the node that the tree opens at, with its next callers above it.
+  begin(i) {
+    this.reveal(i, true);
+    this.#box.scrollTop = Math.max(0, this.#at[i] - 3) * rowHeight;
+    this.#draw();
   }
 
   // reveal makes a node active, opens the way to it and scrolls to it.
@@ -142,7 +200,9 @@ export class Tree {
 
   #scrollTo(i) {
     const y = this.#at[i] * rowHeight, box = this.#box;
-    if (y < box.scrollTop) box.scrollTop = y;
+    // What is far away comes into the upper half, with what is around it.
+    if (y < box.scrollTop - 2 * rowHeight || y > box.scrollTop + box.clientHeight + rowHeight) box.scrollTop = y - Math.floor(box.clientHeight / 3);
+    else if (y < box.scrollTop) box.scrollTop = y;
     else if (y + rowHeight > box.scrollTop + box.clientHeight) box.scrollTop = y + 2 * rowHeight - box.clientHeight;
   }
 
