@@ -83,6 +83,11 @@ func (r *reader) read(freq []float64, text string, weight float64) (length float
 			freq[t] += weight
 		}
 	})
+	verbs(text, func(word string) {
+		for _, t := range r.find(word).terms {
+			freq[t] += weight
+		}
+	})
 	return length * weight
 }
 

@@ -2,6 +2,7 @@ package rank
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -107,4 +108,22 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What a formatting verb does is a word of the text: "%*d" is how code says that numbers
+// are padded.
+func TestVerbs(t *testing.T) {
+	for text, want := range map[string]string{
+		`fmt.Sprintf("%*d %-8s", n, s)`:      "pad width pad align",
+		`Printf("%02d:%q", 3, x)`:            "pad zero quote",
+		`"%.2f" "%x"`:                        "precision decimal hexadecimal",
+		`"%d of %s: %v, %w, %[1]d, %+v"`:     "",
+		`100% of the time, 5 % done, x%2, %`: "",
+	} {
+		var got []string
+		verbs(text, func(w string) { got = append(got, w) })
+		if g := strings.Join(got, " "); g != want {
+			t.Errorf("%s: %q, want %q", text, g, want)
+		}
+	}
 }

@@ -244,6 +244,18 @@ func reciprocals(rs []result) []float64 {
 	return out
 }
 
+// tiers are about what a function of so many tokens costs at each tier: the corpus has the
+// size of the whole only, and knows no lines that ran.
+func tiers(whole int) (t [prompt.TierFull + 1]int) {
+	const long, window, signature = 200, 700, 50
+	t[prompt.TierFull] = whole
+	t[prompt.TierSignature] = min(signature, whole)
+	if whole > long {
+		t[prompt.TierWindow] = min(window, whole*2/3)
+	}
+	return t
+}
+
 // fits prints how many of the gold functions that ran stay whole in budgets of
 // source.
 func fits(w io.Writer, bugs []*bug) {
@@ -256,7 +268,7 @@ func fits(w io.Writer, bugs []*bug) {
 		for _, r := range b.rank(rank.Default) {
 			x := &b.Executed[r.Function]
 			items[r.Function].Score = r.Score
-			items[r.Function].Tokens[prompt.TierFull] = x.Tokens
+			items[r.Function].Tokens = tiers(x.Tokens)
 		}
 		gold := 0
 		for _, x := range b.Executed {
