@@ -31,6 +31,9 @@ func (t *Tree) tops() []*Node {
 // visit out, which may be the reason for it all.
 func (n *Node) Way() string { return wayTo(n, &View{}, wayCallers) }
 
+// WayBy is the same with so many callers of the node by name.
+func (n *Node) WayBy(callers int) string { return wayTo(n, &View{}, callers) }
+
 // A way names so many callers of its node, and in a text that has shown some ways only
 // the one.
 const (

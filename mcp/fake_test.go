@@ -92,6 +92,13 @@ func (f *fake) Open(whole bool, names ...string) (*View, error) {
 		prompts = append(prompts, prompt.Run{Title: t.command, Tree: r.Tree})
 	}
 	v.Rank = func(q string) *rank.Ranking { return rank.Runs(q, runs, rank.Evidence{}) }
+	v.Reader = func(q string) (*prompt.Reader, error) {
+		in := prompt.Input{Question: q, Runs: prompts, Source: text}
+		if q != "" {
+			in.Score = v.Rank(q).Score
+		}
+		return prompt.NewReader(in, prompt.Options{})
+	}
 	v.Prompt = func(q string, budget int) (*prompt.Prompt, error) {
 		return prompt.Build(prompt.Input{Question: q, Runs: prompts, Source: text}, prompt.Options{Variant: prompt.Ordered, Budget: budget})
 	}

@@ -54,6 +54,15 @@ func TestTools(t *testing.T) {
 		{"source_clipped", "source", args{"function": "longParser", "max_tokens": 300}},
 		{"source_from", "source", args{"function": "longParser", "from_line": 408, "max_tokens": 300}},
 		{"rank", "rank", args{"trace": "c5c5c5c5", "question": "which function draws the top border?", "limit": 3}},
+		{"context", "context", args{"trace": "c5c5c5c5", "question": "which function draws the top border?"}},
+		{"context_two", "context", args{"trace": "c5c5c5c5", "compare_with": "ad3ad3ad", "question": "which function draws the top border?", "max_tokens": 1000}},
+		{"context_clipped", "context", args{"trace": "b1b1b1b1", "question": "the border of function7", "max_tokens": 800}},
+		{"context_read", "context", args{"trace": "c5c5c5c5", "read": []string{"csvview.newTable", "#9", "callers Border", "p2", "main.parseFlags", "newTalbe", "table.Table.constructRow:11-12"}}},
+		{"context_many", "context", args{"trace": "c5c5c5c5", "read": []string{"csvview.newTable", "csvview.Render", "constructRow", "constructTopBorder", "main.show", "main.main"}, "max_tokens": 400}},
+		{"context_package", "context", args{"trace": "b1b1b1b1", "read": []string{"p3", "p4:70-75"}}},
+		{"index", "index", args{"trace": "c5c5c5c5"}},
+		{"index_two", "index", args{"trace": "c5c5c5c5", "compare_with": "ad3ad3ad"}},
+		{"index_clipped", "index", args{"trace": "b1b1b1b1", "max_tokens": 400}},
 		{"prompt", "prompt", args{"trace": "c5c5c5c5", "question": "which function draws the top border?", "max_tokens": 1000}},
 		{"compare", "compare", args{"a": "c5c5c5c5", "b": "ad3ad3ad"}},
 		{"compare_equal", "compare", args{"a": "ad3ad3ad", "b": "ad3ad3ad"}},
@@ -155,7 +164,7 @@ func TestToolsExplainThemselves(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if want := []string{"call_tree", "compare", "list_traces", "prompt", "rank", "record", "source", "values"}; !slices.Equal(names, want) {
+	if want := []string{"call_tree", "compare", "context", "index", "list_traces", "prompt", "rank", "record", "source", "values"}; !slices.Equal(names, want) {
 		t.Errorf("the tools are %q, want %q", names, want)
 	}
 }
@@ -213,6 +222,11 @@ func TestRefusals(t *testing.T) {
 		{"rank", args{"question": ""}, "no question"},
 		{"rank", args{"question": "x", "limit": -1}, "limit=-1"},
 		{"prompt", args{"max_tokens": 200}, "the least prompt of this run takes"},
+		{"context", args{}, "no question"},
+		{"context", args{"read": []string{"csvview.Render", "what is this?"}}, `"what is this?" cannot be read`},
+		{"context", args{"question": "x", "max_tokens": 5}, "max_tokens=5"},
+		{"context", args{"question": "x", "compare_with": "link.pb.gz"}, outside},
+		{"index", args{"compare_with": "link.pb.gz"}, outside},
 		{"compare", args{"focus": "#3"}, "a handle is one trace's"},
 		{"compare", args{"focus": "nothing.At.All"}, "no function"},
 		{"values", args{}, "holds no values"},
@@ -265,6 +279,12 @@ func TestBudgetHolds(t *testing.T) {
 		{"call_tree", args{"trace": "b1b1b1b1", "focus": "*LongName*"}},
 		{"call_tree", args{"trace": "b1b1b1b1", "focus": "*"}},
 		{"call_tree", args{"trace": "c5c5c5c5"}},
+		{"context", args{"trace": "b1b1b1b1", "question": "the border of the table"}},
+		{"context", args{"trace": "c5c5c5c5", "question": "the border of the table"}},
+		{"context", args{"trace": "c5c5c5c5", "read": []string{"csvview.Render", "p1", "nothing", "callers csvview.newTable", "longParser"}}},
+		{"context", args{"trace": "b1b1b1b1", "read": []string{"p1", "p2", "p3", "p4", "#100", "#200", "#300", "#400"}}},
+		{"index", args{"trace": "b1b1b1b1"}},
+		{"index", args{"trace": "b1b1b1b1", "compare_with": "c5c5c5c5"}},
 		{"source", args{"trace": "b1b1b1b1", "function": "*LongName*"}},
 		{"source", args{"trace": "b1b1b1b1", "function": "main.main"}},
 		{"source", args{"function": "longParser"}},

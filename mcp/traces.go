@@ -160,6 +160,13 @@ func (b *traces) open(whole bool, paths []string) (*View, error) {
 	}
 	out := &View{
 		Rank: func(question string) *rank.Ranking { return b.look.Rank(question, views) },
+		Reader: func(question string) (*prompt.Reader, error) {
+			in, err := b.look.PromptInput(question, true, views...)
+			if err != nil {
+				return nil, err
+			}
+			return prompt.NewReader(in, prompt.Options{})
+		},
 		Prompt: func(question string, budget int) (*prompt.Prompt, error) {
 			if err := b.look.PromptFits(views); err != nil {
 				return nil, err

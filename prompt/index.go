@@ -52,7 +52,7 @@ func (r *Reader) Index(limit int) string {
 		for _, e := range ordered[:n] {
 			shown[e] = true
 		}
-		return r.count(r.index(shown, nil)) <= limit
+		return r.count(r.index(shown, nil, limit)) <= limit
 	}
 	if !fits(n) {
 		low, high := 0, n // low fits, or nothing does
@@ -66,8 +66,8 @@ func (r *Reader) Index(limit int) string {
 		fits(low)
 		n = low
 	}
-	names := r.count(r.index(shown, nil))
-	return r.index(shown, r.docs(ordered[:n], min(limit-names, names*docShare/100)))
+	names := r.count(r.index(shown, nil, limit))
+	return r.index(shown, r.docs(ordered[:n], min(limit-names, names*docShare/100)), limit)
 }
 
 // rank is what decides which functions are folded: relevance, and before that what was
@@ -84,15 +84,23 @@ func (e *entry) rank() float64 {
 	return e.score
 }
 
+// foldedShare is the part of an index, in per cent, that the packages may have of which
+// no function is listed.
+const foldedShare = 25
+
 // index writes the functions that are shown, with docs, and how many others there are.
-func (r *Reader) index(shown map[*entry]bool, docs map[*entry]string) string {
+func (r *Reader) index(shown map[*entry]bool, docs map[*entry]string, limit int) string {
 	var b strings.Builder
-	var folded []string
+	var folded []*entries
+	hidden := map[*entries]int{}
 	for _, p := range r.packages {
 		left := 0
 		names := ""
 		receiver := ""
 		for _, e := range p.list {
+			if r.terse && r.shown[e] {
+				continue
+			}
 			if !shown[e] {
 				left++
 				continue
@@ -118,8 +126,11 @@ func (r *Reader) index(shown map[*entry]bool, docs map[*entry]string) string {
 			names += docs[e]
 		}
 		switch {
+		case names == "" && left == 0: // all of it was shown
+			continue
 		case names == "":
-			folded = append(folded, fmt.Sprintf("%s %s (%d)", p.handle, p.title(), left))
+			folded = append(folded, p)
+			hidden[p] = left
 			continue
 		case left > 0:
 			names += fmt.Sprintf(", [%d more: %s]", left, p.handle)
@@ -127,9 +138,22 @@ func (r *Reader) index(shown map[*entry]bool, docs map[*entry]string) string {
 		fmt.Fprintf(&b, "%s: %s\n", p.title(), names)
 	}
 	if len(folded) > 0 {
-		fmt.Fprintf(&b, "[folded, with the number of their functions: %s]\n", strings.Join(folded, ", "))
+		b.WriteString(r.folded(folded, hidden, limit*foldedShare/100))
 	}
 	return b.String()
+}
+
+// near has the index name what was read, and its neighbours, before all else.
+func (r *Reader) near() {
+	for _, e := range r.all {
+		if !r.shown[e] {
+			continue
+		}
+		e.near = true
+		for _, n := range slices.Concat(e.callers, e.callees) {
+			n.near = true
+		}
+	}
 }
 
 // title is a package as the index names it: by its name, and where it is if that says

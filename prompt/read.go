@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -11,6 +12,8 @@ const (
 	// longFunction is the length from which a function is shown in part: those of 100 kB
 	// are read for a few of their lines.
 	longFunction = 1_800
+	// leastFunction is the same where an agent asks for many at once.
+	leastFunction = 350
 	// readTypes is the part of a reading, in per cent, that declarations of types may have.
 	readTypes = 20
 	// listTokens is what an answer about callers, callees or a folded package may have.
@@ -46,7 +49,20 @@ func (r *Reader) Read(requests []Request, limit int) *Pieces {
 	r.enter()
 	g := &Pieces{}
 	var wanted []*wantedSource
-	lists := limit / 2
+	most := longFunction
+	if r.terse {
+		// Who asks for much at once sees a part of each, and then asks for what is missing.
+		most = min(max(2*limit/max(len(requests), 1), leastFunction), longFunction)
+	}
+	lists, longest := limit/2, listTokens
+	if r.terse {
+		lists = limit / 3
+		if !slices.ContainsFunc(requests, func(q Request) bool { return q.Kind == WantSource && r.packageOf(q.Name) == nil }) {
+			lists = limit * 9 / 10 // nothing else is asked for
+		}
+		longest = lists
+	}
+	forLists := lists
 	list := func(name, text string) {
 		if lists -= r.count(text); lists < 0 {
 			text = name + ": did not fit, ask for it again"
@@ -57,12 +73,12 @@ func (r *Reader) Read(requests []Request, limit int) *Pieces {
 	}
 	for _, q := range requests {
 		if p := r.packageOf(q.Name); p != nil {
-			list(q.Name, r.list(p))
+			list(q.String(), r.list(p, q.From, min(lists, longest)))
 			continue
 		}
 		found := r.find(q.Name)
 		switch {
-		case len(found) == 0 && q.Kind == WantSource && r.readType(g, q.Name):
+		case len(found) == 0 && q.Kind == WantSource && r.readType(g, q):
 			continue
 		case len(found) == 0:
 			g.Notes = append(g.Notes, r.notFound(q.Name))
@@ -80,16 +96,21 @@ func (r *Reader) Read(requests []Request, limit int) *Pieces {
 			case q.From == 0 && r.shown[e] || slices.ContainsFunc(wanted, func(w *wantedSource) bool { return w.entry == e && w.lines == q.From }):
 				g.Notes = append(g.Notes, e.fullName()+": shown already")
 			default:
-				form := r.form(e, q)
-				w := &wantedSource{entry: e, lines: q.From, form: form, whole: r.piece(e, form)}
-				if s := r.m.at(e.it, TierSignature); s != nil {
+				form := r.form(e, q, most)
+				w := &wantedSource{entry: e, lines: q.From, form: form}
+				if r.terse && q.From > 0 { // its neighbours are known
+					w.whole = r.reading(form)
+				} else {
+					w.whole = r.piece(e, form)
+				}
+				if s := r.m.at(e.it, TierSignature); s != nil && !(r.terse && q.From > 0) {
 					w.short, w.begins = s, r.piece(e, s)
 				}
 				wanted = append(wanted, w)
 			}
 		}
 	}
-	r.share(g, wanted, limit-limit*readTypes/100-(limit/2-max(lists, 0)))
+	r.share(g, wanted, limit-limit*readTypes/100-(forLists-max(lists, 0)))
 	var whole, shown []*item
 	for _, w := range wanted {
 		if w.shown != nil {
@@ -125,6 +146,7 @@ func (r *Reader) share(g *Pieces, wanted []*wantedSource, room int) {
 	for _, w := range wanted {
 		behind += least(w)
 	}
+	var unfit []string
 	for _, w := range wanted {
 		behind -= least(w)
 		switch {
@@ -138,8 +160,11 @@ func (r *Reader) share(g *Pieces, wanted []*wantedSource, room int) {
 			g.Sources = append(g.Sources, w.begins)
 			room -= w.begins.Tokens
 		default:
-			g.Notes = append(g.Notes, w.fullName()+" did not fit: ask for it again")
+			unfit = append(unfit, w.fullName())
 		}
+	}
+	if len(unfit) > 0 {
+		g.Notes = append(g.Notes, "did not fit, ask again: "+strings.Join(unfit, ", "))
 	}
 }
 
@@ -153,19 +178,43 @@ func (r *Reader) packageOf(name string) *entries {
 	return nil
 }
 
-// list names all functions of a package.
-func (r *Reader) list(p *entries) string {
-	var names []string
-	room := listTokens
-	for i, e := range p.list {
-		name := e.name + e.times()
-		if room -= r.count(name) + 1; room < 0 {
-			names = append(names, fmt.Sprintf("[%d more]", len(p.list)-i))
-			break
+// list names the functions of a package, from one of them on, in so many tokens: the
+// methods of a type together. Where not all fit, it says how the others are asked for.
+func (r *Reader) list(p *entries, from, room int) string {
+	var receivers []string
+	of := map[string][]*entry{}
+	for _, e := range p.list {
+		receiver := ""
+		if i := strings.LastIndexByte(e.name, '.'); i > 0 && !strings.Contains(e.name, ".func") {
+			receiver = e.name[:i]
 		}
-		names = append(names, name)
+		if of[receiver] == nil {
+			receivers = append(receivers, receiver)
+		}
+		of[receiver] = append(of[receiver], e)
 	}
-	return fmt.Sprintf("functions of %s: %s", p.path, strings.Join(names, ", "))
+	var names []string
+	from = min(max(from, 1), len(p.list))
+	n := 0
+	head := fmt.Sprintf("functions of %s: ", p.path)
+	room -= r.count(head) + 20 // for what is said of the others
+	for _, receiver := range receivers {
+		for i, e := range of[receiver] {
+			if n++; n < from {
+				continue
+			}
+			name := e.name
+			if receiver != "" && i > 0 && len(names) > 0 {
+				name = name[len(receiver):]
+			}
+			name += e.times()
+			if room -= r.count(name) + 1; room < 0 {
+				return fmt.Sprintf("%s%s, [%d more: %s:%d-%d]", head, strings.Join(names, ", "), len(p.list)-n+1, p.handle, n, len(p.list))
+			}
+			names = append(names, name)
+		}
+	}
+	return head + strings.Join(names, ", ")
 }
 
 // around names a function's neighbours in one direction, and theirs.
@@ -210,6 +259,12 @@ func neighbours(list []*entry, of *entries) string {
 }
 
 func (r *Reader) notFound(name string) string {
+	switch {
+	case strings.HasPrefix(name, "#") && len(r.m.runs) > 1:
+		return name + ": handles are those of one run, and here are two: ask for the function's name"
+	case strings.HasPrefix(name, "#"):
+		return name + ": no node of the call tree has that handle"
+	}
 	text := oneLine(name) + ": no function of that name ran"
 	if near := r.nearest(name); len(near) > 0 {
 		text += ", but " + strings.Join(near, ", ") + " did"
@@ -219,28 +274,56 @@ func (r *Reader) notFound(name string) string {
 
 // form is a function's source as it is read: whole if it is short, without what did not
 // run, else what the question's words are in; or the lines that are asked for.
-func (r *Reader) form(e *entry, q Request) *item {
+func (r *Reader) form(e *entry, q Request, most int) *item {
 	if q.From > 0 && e.it.text != "" && e.it.source.Start > 0 {
 		if part := r.m.linesOf(e.it, q.From, q.To); part != nil {
 			return part
 		}
 	}
-	return r.m.atMost(e.it, &r.o, longFunction)
+	return r.m.atMost(e.it, &r.o, most)
 }
 
 // piece writes a function's source, with what is around it.
 func (r *Reader) piece(e *entry, form *item) Reading {
 	p := r.reading(form)
+	if r.terse && form.tier == TierSignature {
+		p.Text = r.m.brief(form)
+		p.Tokens = r.count(p.Text)
+		return p
+	}
 	head, rest, _ := strings.Cut(p.Text, "\n")
 	if len(e.callers) > 0 {
 		head += "\ncalled by " + neighbours(e.callers, e.of)
 	}
-	if len(e.callees) > 0 {
-		head += "\ncalls " + neighbours(e.callees, e.of)
+	callees := e.callees
+	if r.terse {
+		callees = unnamed(callees, rest)
+	}
+	if len(callees) > 0 {
+		head += "\ncalls " + neighbours(callees, e.of)
 	}
 	p.Text = head + "\n" + rest
 	p.Tokens = r.count(p.Text)
 	return p
+}
+
+// brief is a function by its signature alone, under a heading with the lines of that, so
+// that it can be cited.
+func (m *material) brief(it *item) string {
+	t := &it.source
+	first := lineRange{from: t.Start, to: t.Start + strings.Count(t.Signature, "\n")}
+	at := fmt.Sprintf("%s:%d", m.modules.file(t.Display), first.from)
+	if first.to > first.from {
+		at += fmt.Sprintf("-%d", first.to)
+	}
+	return fmt.Sprintf("### %s  %s\n%s [%s more]\n", it.name, oneLine(at), t.Signature, plural(t.End-first.to, "line"))
+}
+
+// unnamed are the functions that a source does not call by name: those that it reaches
+// through interfaces and function values, and those that its gaps call.
+func unnamed(list []*entry, text string) []*entry {
+	words := wordsOf(text)
+	return slices.DeleteFunc(slices.Clone(list), func(e *entry) bool { return words[lastName(e.name)] })
 }
 
 // linesOf is an item with some of its lines only; nil if those are none of it, or all.
@@ -284,29 +367,40 @@ func (r *Reader) addType(g *Pieces, d, form *item, room int) int {
 
 // readType shows a type, constant or variable that some function names; false if none
 // does.
-func (r *Reader) readType(g *Pieces, name string) bool {
+func (r *Reader) readType(g *Pieces, q Request) bool {
 	if r.m.named == nil {
 		return false
 	}
-	want := bareName(name)
+	want := bareName(q.Name)
 	of := ""
 	if i := strings.LastIndexByte(want, '.'); i >= 0 {
 		of, want = want[:i], want[i+1:]
 	}
+	var found []*item
 	for _, e := range r.all {
 		for _, d := range r.m.declarations(e.it) {
 			_, names, _ := strings.Cut(d.name, " ")
-			pkg, names, _ := strings.Cut(names, ".")
-			if !slices.Contains(strings.Split(names, ", "), want) || of != "" && of != pkg && !strings.HasSuffix(of, "/"+pkg) {
+			pkg, _, _ := strings.Cut(names, ".")
+			qualified := of == "" || of == pkg || strings.HasSuffix(of, "/"+pkg) ||
+				of == e.of.name && filepath.Dir(d.path) == filepath.Dir(e.it.path) // go-yaml.encoder of package yaml
+			if len(found) == mostAlike || slices.Contains(found, d) || !slices.Contains(d.declares, want) || !qualified {
 				continue
 			}
-			if r.declared[d] {
+			found = append(found, d)
+			form := d
+			switch {
+			case q.From > 0:
+				if part := r.m.linesOf(d, q.From, q.To); part != nil {
+					form = part
+				}
+			case r.declared[d]:
 				g.Notes = append(g.Notes, d.name+": shown already")
-			} else {
-				r.addType(g, d, r.declaration(d, []*item{e.it}), listTokens)
+				continue
+			case r.reading(d).Tokens > listTokens/2:
+				form = r.declaration(d, []*item{e.it})
 			}
-			return true
+			r.addType(g, d, form, listTokens)
 		}
 	}
-	return false
+	return len(found) > 0
 }

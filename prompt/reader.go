@@ -21,6 +21,7 @@ type Reader struct {
 	score    func(trace.Function) (float64, string)
 	shown    map[*entry]bool // sources that were read
 	declared map[*item]bool  // types that were read
+	terse    bool            // for an agent, see [Reader.Context]
 }
 
 // Reading is what a [Reader] writes.

@@ -50,7 +50,7 @@ var (
 	requestLine = regexp.MustCompile(`^(?i:(source|callers|callees|types?|read)(?: of)?:? +)?(.+?)(?::(\d{1,7})(?:-(\d{1,7}))?)?$`)
 	bullet      = regexp.MustCompile(`^(?:[-*+] +|\d{1,3}[.)] +)`)
 	fenceLine   = regexp.MustCompile("^(?:```|~~~)")
-	nameLike    = regexp.MustCompile(`^[\pL_(*](?:[^\s,;"\[]|\[[^\s"]*\])*$`)
+	nameLike    = regexp.MustCompile(`^(?:#\d{1,9}|[\pL_(*](?:[^\s,;"\[]|\[[^\s"]*\])*)$`)
 )
 
 // ParseReply says what a model's reply to a round is: what it wants to read, or its
@@ -135,6 +135,10 @@ func splitRequests(line string) (parts []string) {
 	return append(parts, line[start:])
 }
 
+// ParseRequest reads one request, and says whether it is one: "table.Render",
+// "table.parse:310-480", "callers table.Render", "p3", or a node's handle, "#12".
+func ParseRequest(s string) (Request, bool) { return parseRequest(s) }
+
 func parseRequest(s string) (Request, bool) {
 	s = strings.TrimLeft(strings.TrimSpace(s), "[{ ")
 	s = strings.TrimRight(s, "} ")
@@ -173,10 +177,43 @@ func parseRequest(s string) (Request, bool) {
 	return q, len(q.Name) <= longestName && nameLike.MatchString(q.Name)
 }
 
-// find returns the functions that a name means: all that have it, since a name without
-// its package may be that of several.
-func (r *Reader) find(name string) (found []*entry) {
+// Knows reports whether a request names a function or a package that ran, or a type that
+// such a function names.
+func (r *Reader) Knows(q Request) bool {
 	r.enter()
+	return r.packageOf(q.Name) != nil || len(r.named(q.Name)) > 0 || r.readType(&Pieces{}, q)
+}
+
+// find returns the functions that a name means, or what is nearest to them.
+func (r *Reader) find(name string) (found []*entry) {
+	if found = r.named(name); len(found) > 0 {
+		return found
+	}
+	// A closure, or an instance, is shown with the function that it is in.
+	if i := strings.LastIndex(name, ".func"); i > 0 {
+		return r.find(name[:i])
+	}
+	if i := strings.IndexByte(name, '['); i > 0 {
+		return r.find(name[:i])
+	}
+	// Of some functions only closures ran, or are in the tree.
+	want := bareName(name)
+	for _, e := range r.all {
+		outer, _, ok := strings.Cut(e.bare, ".func")
+		if ok && want != "" && (outer == want || strings.HasSuffix(outer, "."+want) || strings.HasSuffix(outer, "/"+want)) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// named returns the functions that have a name: all of them, since a name without its
+// package may be that of several.
+func (r *Reader) named(name string) (found []*entry) {
+	r.enter()
+	if id, ok := strings.CutPrefix(name, "#"); ok {
+		return r.withHandle(id)
+	}
 	want := bareName(name)
 	if want == "" {
 		return nil
@@ -201,16 +238,25 @@ func (r *Reader) find(name string) (found []*entry) {
 			found = append(found, e)
 		}
 	}
-	if len(found) == 0 {
-		// A closure, or an instance, is shown with the function that it is in.
-		if i := strings.LastIndex(name, ".func"); i > 0 {
-			return r.find(name[:i])
+	return found
+}
+
+// withHandle is the function of a node of the call tree. Of two runs a handle says nothing:
+// each numbers its own.
+func (r *Reader) withHandle(id string) []*entry {
+	if len(r.m.runs) > 1 {
+		return nil
+	}
+	for n := range nodes(r.m.runs[0].tree) {
+		if strconv.Itoa(n.ID) != id {
+			continue
 		}
-		if i := strings.IndexByte(name, '['); i > 0 {
-			return r.find(name[:i])
+		it := r.m.items[*n.Func]
+		if i := slices.IndexFunc(r.all, func(e *entry) bool { return e.it == it }); it != nil && i >= 0 {
+			return r.all[i : i+1]
 		}
 	}
-	return found
+	return nil
 }
 
 func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }

@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -103,19 +102,6 @@ func (s *Rounds) Next(requests []Request) *Prompt {
 // part is a limit of tokens, or a part of the model's context size where that is small.
 func (s *Rounds) part(limit, part int) int { return min(limit, s.o.ContextSize()/part) }
 
-// near has the index name what was read, and its neighbours, before all else.
-func (s *Rounds) near() {
-	for _, e := range s.all {
-		if !s.shown[e] {
-			continue
-		}
-		e.near = true
-		for _, n := range slices.Concat(e.callers, e.callees) {
-			n.near = true
-		}
-	}
-}
-
 // prompt writes a round, with an index of so many tokens.
 func (s *Rounds) prompt(index int) *Prompt {
 	var segs []segment
@@ -158,14 +144,7 @@ func (s *Rounds) prompt(index int) *Prompt {
 
 // pieces writes all that was read.
 func (s *Rounds) pieces(add func(section, text string)) {
-	files := map[string]bool{}
-	for _, p := range slices.Concat(s.read.Sources, s.read.Types) {
-		for _, m := range positionPattern().FindAllStringSubmatch(p.Text[:strings.IndexByte(p.Text, '\n')], -1) {
-			first, _, _ := strings.Cut(m[1], "/")
-			files[first] = true
-		}
-	}
-	if legend := s.m.modules.legend(files); legend != "" && len(files) > 0 {
+	if legend := s.legend(&s.read); legend != "" {
 		add("modules", "## Modules\n\nFiles outside of the main module begin with a short name:\n\n- "+strings.Join(strings.Split(strings.TrimSpace(legend), "\n"), "\n- "))
 	}
 	for i, p := range s.read.Sources {
