@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +48,7 @@ type Conversation struct {
 	About  store.Entry // the trace that it is saved beside
 
 	rounds *prompt.Rounds // of a question that is asked in rounds; else nil
+	before []string       // prompts of the questions before it, if those are not in Messages
 }
 
 // Outcome is what came of a question.
@@ -167,15 +169,8 @@ func citations(c *Conversation, answer llm.Answer) []string {
 	if answer.Incomplete && len(answer.Text) > mostChecked {
 		return []string{fmt.Sprintf("the answer's citations were not checked: it was cut after %s bytes", phrase.Number(len(answer.Text)))}
 	}
-	var sent []string
-	for _, r := range c.Rounds {
-		sent = append(sent, r.Prompt)
-	}
-	for _, m := range c.Messages {
-		sent = append(sent, m.Content)
-	}
 	var unknown []string
-	for _, cited := range prompt.CheckCitations(answer.Text, strings.Join(sent, "\n")) {
+	for _, cited := range prompt.CheckCitations(answer.Text, c.material()) {
 		if !cited.Known {
 			unknown = append(unknown, cited.Text)
 		}
@@ -184,6 +179,25 @@ func citations(c *Conversation, answer llm.Answer) []string {
 		return nil
 	}
 	return []string{"cited, but not in the prompt (from the model's memory, or made up): " + strings.Join(unknown, ", ")}
+}
+
+// material is what an answer may cite: all that was sent, but for what the model itself
+// said before. A place that it once made up is not known for having been said.
+func (c *Conversation) material() string {
+	sent := slices.Clone(c.before)
+	for _, r := range c.Rounds {
+		sent = append(sent, r.Prompt)
+	}
+	for _, m := range c.Messages {
+		if m.Role != "assistant" {
+			sent = append(sent, m.Content)
+		}
+	}
+	text := strings.Join(sent, "\n")
+	if c.rounds != nil {
+		text = c.rounds.WithoutAnswers(text)
+	}
+	return text
 }
 
 // account says what an answer cost.

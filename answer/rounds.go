@@ -102,6 +102,12 @@ func (k *Asker) goOnRounds(question string, r *prompt.Rounds, about store.Entry)
 		c.Earlier = append(c.Earlier, store.Exchange(e))
 	}
 	c.rounds = r
+	for _, round := range last.Rounds {
+		c.before = append(c.before, round.Prompt)
+	}
+	for _, m := range last.Messages {
+		c.before = append(c.before, m.Content)
+	}
 	return c, nil
 }
 

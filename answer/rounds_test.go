@@ -131,6 +131,36 @@ func TestRoundsGoOn(t *testing.T) {
 	}
 }
 
+// What the model said before is no source of its next answer: a place that it made up once
+// is told again, and what was shown for the question before is known.
+func TestCitationsAfterContinue(t *testing.T) {
+	const invented = "It steps: `work.Step7` (work/Step7.go:6), `work.Ghost` (work/Ghost.go:3)."
+	for name, oneShot := range map[string]bool{"rounds": false, "one prompt": true} {
+		t.Run(name, func(t *testing.T) {
+			s, e, in := longRun(t)
+			script := []llmtest.Step{llmtest.Say("READ\nwork.Step7\nwork.Step8"), llmtest.Say("ANSWER\n" + invented), llmtest.Say("ANSWER\nAs said: " + invented)}
+			if oneShot {
+				script = []llmtest.Step{llmtest.Say(invented), llmtest.Say("As said: " + invented)}
+			}
+			k, _ := asker(t, s, script...)
+			for i, question := range []string{"What does it do?", "And why?"} {
+				in.Question = question
+				c, err := k.Prepare(Question{Text: question, Input: in, About: []store.Entry{e}, GoOn: i == 1, OneShot: oneShot})
+				if err != nil {
+					t.Fatal(err)
+				}
+				out, err := k.Ask(context.Background(), c, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Join(out.Citations, ""); !strings.HasSuffix(got, ": work.Ghost, work/Ghost.go:3") {
+					t.Errorf("question %d: %q", i+1, got)
+				}
+			}
+		})
+	}
+}
+
 // A model that does not keep to the form still gets to an answer, or to an error that says
 // why not.
 func TestRepliesOutOfForm(t *testing.T) {

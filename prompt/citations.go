@@ -29,23 +29,28 @@ type Citation struct {
 //
 // It would rather miss an invention than doubt an honest answer. Code blocks
 // are not looked at, since they propose new code. Elsewhere a position is
-// file.go:12 or file.go:12-20, known if the prompt has those lines of a file
-// that ends so. A function is an identifier in a code span with a qualifier or
-// parentheses, known if the prompt has the words anywhere; the standard
-// library, predeclared functions and lower-case qualifiers, which may be
+// file.go:12 or file.go:12-20, in code spans, too, or a file with its lines in
+// words; it is known if the prompt has those lines of a file that ends so. A
+// function is an identifier in a code span with a qualifier, parentheses or a
+// position beside it, alone or among others (main.show → main.showFile), known if
+// the prompt has the words anywhere; the standard library, predeclared functions and lower-case qualifiers, which may be
 // variables, are not looked for.
 func CheckCitations(answer, prompt string) []Citation {
 	var cs []Citation
-	seen := map[Citation]bool{} // with Known unset
+	seen := map[Citation]int{} // with Known unset
 	add := func(text string, kind CitationKind, known bool) {
-		if c := (Citation{Text: text, Kind: kind}); !seen[c] {
-			seen[c] = true
+		c := Citation{Text: text, Kind: kind}
+		i, ok := seen[c]
+		if !ok {
+			seen[c] = len(cs)
 			cs = append(cs, Citation{text, kind, known})
+			return
 		}
+		cs[i].Known = cs[i].Known && known // file.go:31,99 are two
 	}
 	lines := linesOf(prompt)
 	words := wordsOf(prompt)
-	for _, m := range Mentions(answer) {
+	for _, m := range citations(answer) {
 		switch {
 		case m.In == InBlock:
 		case m.Kind == CitesPosition:

@@ -43,6 +43,17 @@ func TestCheckCitations(t *testing.T) {
 		{"main.go:13 is between them", "main.go:13?"},
 		{"main.go:11:4 has a column", "main.go:11"},
 
+		// Both in one code span, and several names.
+		{"`pad (csvview/table.go:36)`, `csvview.outline at table.go:30`, `frame (table.go:30)`", "pad, csvview/table.go:36, csvview.outline?, table.go:30, frame?"},
+		{"`main.show → csvview.frame → csvview.pad()`, `main.show > csvview.frame2`, `csvview.pad, csvview.frame3`", "main.show, csvview.frame?, csvview.pad(), csvview.frame2?, csvview.pad, csvview.frame3?"},
+		{"`pad` (table.go:36), `frame` (csvview/table.go:30) and `frame2`, table.go:99", "pad, table.go:36, frame?, csvview/table.go:30, frame2?, table.go:99?"},
+		{"`true` (table.go:30), `--csv` (table.go:30), `border` and table.go:30", "table.go:30"},
+
+		// Lines in words.
+		{"`csvview/table.go`, lines 31-33; `table.go` (line 99); table.go line 30", "csvview/table.go`, lines 31-33, table.go` (line 99?, table.go line 30"},
+		{"line 31 of `csvview/table.go`; lines 98 to 99 in table.go", "line 31 of `csvview/table.go, lines 98 to 99 in table.go?"},
+		{"`table.go:31,33`, table.go:31,99", "table.go:31, table.go:31,33, table.go:31,99?"},
+
 		// In the order of the answer.
 		{"`a.Bad()` at main.go:99, then `pad()`", "a.Bad()?, main.go:99?, pad()"},
 	} {
@@ -52,7 +63,7 @@ func TestCheckCitations(t *testing.T) {
 			if !c.Known {
 				s += "?"
 			}
-			if isPosition := strings.Contains(c.Text, ".go:") || strings.Contains(c.Text, ".go#"); isPosition != (c.Kind == CitesPosition) {
+			if isPosition := strings.Contains(c.Text, ".go:") || strings.Contains(c.Text, ".go#") || strings.Contains(c.Text, "line ") || strings.Contains(c.Text, "lines "); isPosition != (c.Kind == CitesPosition) {
 				t.Errorf("%q is a %s", c.Text, c.Kind)
 			}
 			got = append(got, s)

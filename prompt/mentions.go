@@ -26,6 +26,7 @@ type Mention struct {
 	Call  bool // parentheses or a signature follow
 
 	qualified bool // by a package, a type, or a function around a closure
+	beside    bool // a position follows it, or is in the same span: it must be a name
 
 	// A position's file and lines; To is From if there is one line only.
 	File     string
@@ -170,7 +171,7 @@ func parseName(text string) (Mention, bool) {
 // citedNames returns the words that must be in the prompt if a mention names a
 // function, and whether it does.
 func (m *Mention) citedNames() ([]string, bool) {
-	if !m.Call && !m.qualified {
+	if !m.Call && !m.qualified && !m.beside {
 		return nil, false // any word can be in a code span
 	}
 	names := m.Names

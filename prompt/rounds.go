@@ -70,6 +70,17 @@ func (s *Rounds) MostTokens(first *Prompt) int {
 	return first.Total + (laterIndex + readTokens + rest) + (laterIndex + 2*readTokens + rest)
 }
 
+const earlierAnswer = "\n\n## Earlier answer\n\n"
+
+// WithoutAnswers is the text of prompts without the answers to earlier questions, which
+// say nothing of the program.
+func (s *Rounds) WithoutAnswers(text string) string {
+	for _, e := range s.earlier {
+		text = strings.ReplaceAll(text, earlierAnswer+strings.TrimRight(e.Answer, "\n"), "\n\n")
+	}
+	return text
+}
+
 // Last reports whether the prompt that was made last must be answered.
 func (s *Rounds) Last() bool { return s.Round >= MaxRounds }
 
@@ -135,7 +146,7 @@ func (s *Rounds) prompt(index int) *Prompt {
 		add("not read", "## What of your request is not below\n\n- "+strings.Join(s.notes, "\n- "))
 	}
 	for _, e := range s.earlier {
-		add("earlier", "## Earlier question\n\n"+e.Question+"\n\n## Earlier answer\n\n"+e.Answer)
+		add("earlier", "## Earlier question\n\n"+e.Question+earlierAnswer+e.Answer)
 	}
 	add("question", "## Question\n\n"+s.m.question)
 	add("how to reply", s.howToReply())
