@@ -181,6 +181,15 @@ func (r *Reader) packageOf(name string) *entries {
 // list names the functions of a package, from one of them on, in so many tokens: the
 // methods of a type together. Where not all fit, it says how the others are asked for.
 func (r *Reader) list(p *entries, from, room int) string {
+	for names := room; ; names = names * 9 / 10 {
+		if text := r.listNames(p, from, names); r.count(text) <= room || names < 10 {
+			return text
+		}
+	}
+}
+
+// listNames is such a list, of names that one by one have so many tokens.
+func (r *Reader) listNames(p *entries, from, room int) string {
 	var receivers []string
 	of := map[string][]*entry{}
 	for _, e := range p.list {

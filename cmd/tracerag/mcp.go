@@ -23,8 +23,8 @@ standard input and output. The agent starts it:
   claude mcp add tracerag -- tracerag mcp
   codex mcp add tracerag -- tracerag mcp
 
-Its tools are list_traces, call_tree, source, rank, prompt, compare, values and
-record. They read only traces of the store and .pb.gz files below the working
+Its tools are context, index, list_traces, call_tree, source, rank, prompt, compare,
+values and record. They read only traces of the store and .pb.gz files below the working
 directory, and mask secrets. record runs programs, only with --allow-run. See
 docs/mcp.md.`
 
