@@ -161,7 +161,7 @@ func (b *traces) open(whole bool, paths []string) (*View, error) {
 	out := &View{
 		Rank: func(question string) *rank.Ranking { return b.look.Rank(question, views) },
 		Reader: func(question string) (*prompt.Reader, error) {
-			in, err := b.look.PromptInput(question, true, views...)
+			in, err := b.look.PromptInput(question, views...)
 			if err != nil {
 				return nil, err
 			}
