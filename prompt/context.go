@@ -16,7 +16,7 @@ const ContextTokens = 3_000
 
 // Parts of a context, in per cent. The names of other functions have what is left.
 const (
-	contextSources = 48
+	contextSources = 45
 	contextWays    = 12
 	contextTypes   = 10
 	// contextFunction is the most that one function has of the sources.

@@ -97,7 +97,11 @@ func (r *Reader) index(shown map[*entry]bool, docs map[*entry]string, limit int)
 		left := 0
 		names := ""
 		receiver := ""
-		for _, e := range p.list {
+		list := p.list
+		if r.terse {
+			list = grouped(list)
+		}
+		for _, e := range list {
 			if r.terse && r.shown[e] {
 				continue
 			}
@@ -109,15 +113,10 @@ func (r *Reader) index(shown map[*entry]bool, docs map[*entry]string, limit int)
 				names += ", "
 			}
 			name := e.name
-			if i := strings.LastIndexByte(name, '.'); i > 0 && !strings.Contains(name, ".func") {
-				// The methods of a type often follow one another.
-				if name[:i] == receiver {
-					name = name[i:]
-				} else {
-					receiver = name[:i]
-				}
+			if of := e.receiver(); of != "" && of == receiver {
+				name = name[len(of):] // the methods of a type often follow one another
 			} else {
-				receiver = ""
+				receiver = of
 			}
 			names += name + e.times()
 			if r.shown[e] {

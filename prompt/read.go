@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -190,40 +191,48 @@ func (r *Reader) list(p *entries, from, room int) string {
 
 // listNames is such a list, of names that one by one have so many tokens.
 func (r *Reader) listNames(p *entries, from, room int) string {
-	var receivers []string
-	of := map[string][]*entry{}
-	for _, e := range p.list {
-		receiver := ""
-		if i := strings.LastIndexByte(e.name, '.'); i > 0 && !strings.Contains(e.name, ".func") {
-			receiver = e.name[:i]
-		}
-		if of[receiver] == nil {
-			receivers = append(receivers, receiver)
-		}
-		of[receiver] = append(of[receiver], e)
-	}
 	var names []string
 	from = min(max(from, 1), len(p.list))
-	n := 0
 	head := fmt.Sprintf("functions of %s: ", p.path)
 	room -= r.count(head) + 20 // for what is said of the others
-	for _, receiver := range receivers {
-		for i, e := range of[receiver] {
-			if n++; n < from {
-				continue
-			}
-			name := e.name
-			if receiver != "" && i > 0 && len(names) > 0 {
-				name = name[len(receiver):]
-			}
-			name += e.times()
-			if room -= r.count(name) + 1; room < 0 {
-				return fmt.Sprintf("%s%s, [%d more: %s:%d-%d]", head, strings.Join(names, ", "), len(p.list)-n+1, p.handle, n, len(p.list))
-			}
-			names = append(names, name)
+	before := ""
+	for i, e := range grouped(p.list)[from-1:] {
+		name := e.name
+		receiver := e.receiver()
+		if receiver != "" && receiver == before {
+			name = name[len(receiver):]
 		}
+		before = receiver
+		name += e.times()
+		if room -= r.count(name) + 1; room < 0 {
+			n := from + i
+			return fmt.Sprintf("%s%s, [%d more: %s:%d-%d]", head, strings.Join(names, ", "), len(p.list)-n+1, p.handle, n, len(p.list))
+		}
+		names = append(names, name)
 	}
 	return head + strings.Join(names, ", ")
+}
+
+// receiver is the type that a function is a method of, as its name has it, or "".
+func (e *entry) receiver() string {
+	if i := strings.LastIndexByte(e.name, '.'); i > 0 && !strings.Contains(e.name, ".func") {
+		return e.name[:i]
+	}
+	return ""
+}
+
+// grouped puts the methods of a type together, at the place of the first: each then has
+// its own name only.
+func grouped(list []*entry) []*entry {
+	at := map[string]int{}
+	for _, e := range list {
+		if _, ok := at[e.receiver()]; !ok {
+			at[e.receiver()] = len(at)
+		}
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(at[a.receiver()], at[b.receiver()]) })
+	return list
 }
 
 // around names a function's neighbours in one direction, and theirs.
