@@ -158,6 +158,12 @@ func testRounds(t *testing.T, b *browsertest.Browser) {
 	if flagged := answer[strings.Index(answer, "Not in what was sent"):]; !strings.Contains(flagged, "main.go:900") || strings.Contains(flagged, "main.go:28") || strings.Contains(flagged, "main.go:31") {
 		t.Errorf("the answer says %s", answer)
 	}
+	// The panel scrolls, and nothing in it makes the page scroll.
+	var over int
+	p.Eval("document.documentElement.scrollHeight - innerHeight", &over)
+	if over > 0 {
+		t.Errorf("the page is %d pixels too high", over)
+	}
 	var sent string
 	p.Eval("[...document.querySelectorAll('.round pre')].map(e => e.textContent).join('')", &sent)
 	if !strings.Contains(sent, "func (t *table) row(n int)") || !strings.Contains(sent, "</script>") && !strings.Contains(sent, "READ") {

@@ -85,7 +85,8 @@ export class Prompt {
 
   // inRounds says whether the question is asked in rounds rather than with the prompt that
   // is shown.
-  get #inRounds() { return !!this.#last?.rounds && this.#how.querySelector("input").checked; }
+  get #inRounds() { return !!this.#last?.rounds && this.#mayRounds; }
+  get #mayRounds() { return this.#how.querySelector("input").checked; } // who asks before the prompt is there, too
 
   // warn says how to ask what is shown, and the one thing that is wrong with it.
   #warn(a) {
@@ -267,7 +268,7 @@ export class Prompt {
       this.#answer.replaceChildren(...markdown(said, (text, span) => this.#cite(text, span, end?.citations)), ...this.#ending(end));
     };
     try {
-      await data.ask({ ...this.draft, one_shot: !this.#inRounds }, this.#asking.signal, (event) => {
+      await data.ask({ ...this.draft, one_shot: !this.#mayRounds }, this.#asking.signal, (event) => {
         if (event.round) {
           this.#rounds.append(...rounds([event.round], this.#go));
         } else if (event.done) end = event;

@@ -58,7 +58,7 @@ export class Ranked {
         el("span", { class: "hint", role: "status" }, known.length ? plural(known.length, "function") + ", the best first" : "No function has words of this question."),
         data.live && this.model ? el("button", { type: "button", class: "link", onclick: () => this.#ask() }, "Ask " + this.model) : null,
         el("button", { type: "button", class: "quiet", "aria-label": "Close the list", title: "Close the list", onclick: () => this.#close() }, "×")),
-      el("ol", null, ...known.map((r) => this.#row(r))));
+      ...(known.length ? [el("ol", null, ...known.map((r) => this.#row(r)))] : []));
   }
 
   #row(r) {

@@ -23,6 +23,7 @@ export class Tree {
   #queued = false;
   #levels = null; // of the rows in sight, where the indentation is not that of their depth
   #step = 12; // of the indentation, in pixels
+  #gutter = 0; // in pixels, for how deep rows are
   #told = -1; // the row whose callers are named above
 
   // select is told which node was chosen, and whether the view is to stay. start is the
@@ -113,6 +114,7 @@ export class Tree {
     let deepest = 0;
     for (let r = first; r < to; r++) deepest = Math.max(deepest, m.depth[this.#rows[r]]);
     this.#levels = null;
+    this.#gutter = 0;
     this.#step = step;
     if (deepest * step <= room) return;
     const levels = (this.#levels = new Map()), orphans = new Set(), outer = new Set();
@@ -132,6 +134,7 @@ export class Tree {
       levels.set(i, { level, told: orphans.has(i) && !(orphans.has(before) && m.depth[before] === m.depth[i]) && m.depth[i] > 0 });
       most = Math.max(most, level);
     }
+    this.#gutter = 7 * (String(deepest).length + 1);
     this.#step = Math.max(2, Math.min(step, Math.floor(room / most)));
   }
 
@@ -174,6 +177,7 @@ export class Tree {
     row.style.transform = `translateY(${r * rowHeight}px)`;
     row.style.setProperty("--indent", place.level * this.#step + "px");
     row.style.setProperty("--step", this.#step + "px");
+    row.style.setProperty("--gutter", this.#gutter + "px");
     return row;
   }
 
