@@ -115,3 +115,36 @@ func cut(s string, most int) string {
 	}
 	return strings.ToValidUTF8(s[:most], "") + "..."
 }
+
+// ContextOf opens traces and returns the text about them.
+func (s *Session) ContextOf(question string, names []string, o TreeOptions, q ContextRequest) (string, error) {
+	r, runs, err := s.reader(question, names, o)
+	if err != nil {
+		return "", err
+	}
+	if o.Baseline != NoBaseline && slices.ContainsFunc(runs, func(r *Run) bool { return r.Pruned > 0 }) {
+		q.Whole = func() (*prompt.Reader, error) {
+			o.Baseline = NoBaseline
+			whole, _, err := s.reader(question, names, o)
+			return whole, err
+		}
+	}
+	return Context(r, runs, q)
+}
+
+func (s *Session) reader(question string, names []string, o TreeOptions) (*prompt.Reader, []*Run, error) {
+	views, err := s.Open(names, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := s.PromptInput(question, views...)
+	if err != nil {
+		return nil, nil, err
+	}
+	var runs []*Run
+	for _, v := range views {
+		runs = append(runs, s.Run(v))
+	}
+	r, err := prompt.NewReader(in, prompt.Options{})
+	return r, runs, err
+}
