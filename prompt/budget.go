@@ -177,7 +177,7 @@ func (f *fitter) whole() (*Prompt, error) {
 		return nil, err
 	}
 	p := account(all, f.o)
-	if p.Total > f.o.Budget {
+	if p.Total > f.o.Budget || !f.o.Types && slices.ContainsFunc(p.Types, func(t FunctionTokens) bool { return t.Tokens > giantDeclaration }) {
 		return nil, nil
 	}
 	for i := range f.units {
@@ -185,6 +185,10 @@ func (f *fitter) whole() (*Prompt, error) {
 	}
 	return f.report(p), nil
 }
+
+// giantDeclaration is the length in tokens from which a declaration is never whole that
+// nobody asked for: tables of Unicode take 100,000.
+const giantDeclaration = 1_500
 
 // wholeSources is the prompt with all sources and the whole tree, and the declarations
 // that then fit; nil if not even the sources do.

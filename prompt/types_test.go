@@ -127,3 +127,16 @@ func TestTypesAreNoSources(t *testing.T) {
 		t.Errorf("the variable stands there twice:\n%s", p.Text)
 	}
 }
+
+// Declarations that nobody asked for are never giant tables, however large the budget.
+func TestGiantDeclarations(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		p := build(t, withTypes(inputCSV(t)), Options{Budget: 1_000_000, Types: asked})
+		if !strings.Contains(p.Text, "var csvview.widths") {
+			t.Errorf("asked for: %t: the table is missing", asked)
+		}
+		if n := strings.Count(p.Text, "1, 2, 3,"); (n == 500) != asked {
+			t.Errorf("asked for: %t: %d lines of a table", asked, n)
+		}
+	}
+}
