@@ -91,6 +91,47 @@ func (t Text) Statements(omit func(first, last int) bool) []Range {
 	return out
 }
 
+// Statement is a statement of a list.
+type Statement struct {
+	Range
+	Label bool // a goto may lead there
+	Decl  bool // a declaration, which may have no code
+}
+
+// Lists returns the lists of statements that run one after the other: those of blocks and of
+// cases.
+func (t Text) Lists() (out [][]Statement) {
+	tree, line := t.parse()
+	if tree == nil {
+		return nil
+	}
+	add := func(stmts []ast.Stmt) {
+		var list []Statement
+		for _, s := range stmts {
+			switch s.(type) {
+			case *ast.CaseClause, *ast.CommClause:
+				return // one of them runs
+			}
+			_, label := s.(*ast.LabeledStmt)
+			_, decl := s.(*ast.DeclStmt)
+			list = append(list, Statement{Range{line(s.Pos()), line(s.End())}, label, decl})
+		}
+		out = append(out, list)
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BlockStmt:
+			add(n.List)
+		case *ast.CaseClause:
+			add(n.Body)
+		case *ast.CommClause:
+			add(n.Body)
+		}
+		return true
+	})
+	return out
+}
+
 // Literal is a function literal in a text.
 type Literal struct {
 	Line int   // of the word func

@@ -276,7 +276,11 @@ func main() {
 	}
 	use(func() {
 		if c() {
+			var x int
 			b()
+			if x == 0 { // which nobody can tell from its code alone
+				b()
+			}
 		}
 	})
 }
@@ -297,7 +301,7 @@ func main() {
 		{Name: "main.main.func2", Package: "example.com/draw", File: file, StartLine: 14},
 	}
 	tr.Nodes = []trace.Node{{Parent: trace.NoNode, Root: trace.RootMain, Func: 0, Calls: 1}, {Parent: 0, Func: 1, Calls: 1, CallLine: 14}}
-	tr.Lines = map[trace.FuncID]trace.Lines{0: {First: 3, States: "rr.r..r..n.r"}, 1: {First: 15, States: "rn"}}
+	tr.Lines = map[trace.FuncID]trace.Lines{0: {First: 3, States: "rr.r..r..n.r"}, 1: {First: 15, States: "r.n?n"}}
 	if err := tr.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +309,8 @@ func main() {
 	p.Wait("document.querySelector('.function h2')?.innerText === 'main.main'")
 	var pale []string
 	p.Eval("[...document.querySelectorAll('.line.idle')].map(l => l.dataset.line + ' ' + l.querySelector('.text').innerText.trim())", &pale)
-	if want := []string{"7 b() // never", "10 default:", "11 // why", "12 b()", "16 b()"}; !slices.Equal(pale, want) {
+	if want := []string{"7 b() // never", "10 default:", "11 // why", "12 b()",
+		"16 var x int", "17 b()", "18 if x == 0 { // which nobody can tell from its code alone", "19 b()", "20 }"}; !slices.Equal(pale, want) {
 		t.Errorf("pale are %q, want %q", pale, want)
 	}
 	p.Shot("idle")

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"slices"
 	"strings"
 
 	"tracerag/source"
@@ -93,6 +94,11 @@ func (p *Page) idle(fn trace.Function, t source.Text, first, lines int) []bool {
 			mark(n, n)
 		}
 	}
+	for _, list := range t.Lists() {
+		for _, r := range unreached(all, list) {
+			mark(r.First, r.Last)
+		}
+	}
 	for _, r := range t.Statements(func(from, to int) bool { return didNotRun(all, from, to) }) {
 		mark(r.First, r.Last)
 	}
@@ -105,6 +111,36 @@ func (p *Page) idle(fn trace.Function, t source.Text, first, lines int) []bool {
 		return nil
 	}
 	return out
+}
+
+// unreached are the statements of a list that did not run since one before them did not: of
+// some lines nobody knows whether they ran. Declarations before it, which have no code, go
+// with it.
+func unreached(all []trace.Lines, list []source.Statement) (out []source.Range) {
+	first := slices.IndexFunc(list, func(s source.Statement) bool { return didNotRun(all, s.First, s.Last) })
+	if first < 0 {
+		return nil
+	}
+	for i := first - 1; i >= 0 && list[i].Decl && !someRan(all, list[i].Range); i-- {
+		out = append(out, list[i].Range)
+	}
+	for _, s := range list[first:] {
+		if s.Label || someRan(all, s.Range) {
+			break
+		}
+		out = append(out, s.Range)
+	}
+	return out
+}
+
+// someRan reports whether something on some lines is known to have run.
+func someRan(all []trace.Lines, r source.Range) bool {
+	for n := r.First; n <= r.Last; n++ {
+		if slices.ContainsFunc(all, func(l trace.Lines) bool { return l.At(n) == trace.LineRan }) {
+			return true
+		}
+	}
+	return false
 }
 
 // didNotRun reports whether nothing on some lines ran: at least one of them did not, and each other
