@@ -188,6 +188,7 @@ func TestWhoMayLook(t *testing.T) {
 		{path: "/api/overview"},
 		{path: "/api/source/0"},
 		{method: "POST", path: "/api/prompt", body: draft},
+		{method: "POST", path: "/api/rank", body: draft},
 		{method: "POST", path: "/api/ask", body: draft},
 	}
 	for name, fault := range faults {
@@ -234,6 +235,8 @@ func TestGetChangesNothing(t *testing.T) {
 	}{
 		{request{path: "/api/ask?question=why"}, 405},
 		{request{path: "/api/prompt"}, 405},
+		{request{path: "/api/rank?question=why"}, 405},
+		{request{method: "POST", path: "/api/rank", body: `{"question":`}, 400},
 		{request{method: "HEAD", path: "/api/ask"}, 405},
 		{request{method: "PUT", path: "/api/ask", body: draft, header: map[string]string{"Origin": base}}, 405},
 		{request{method: "POST", path: "/api/overview", body: draft}, 405},
