@@ -144,7 +144,13 @@ const draft = `{"question":"why?","variant":"ordered"}`
 func TestWhoMayLook(t *testing.T) {
 	f := newFixture(t)
 	m := &parrot{pieces: []string{"the answer"}}
-	base, token := listen(t, f.page(f.trace(drawing)), m)
+	c := f.content(f.trace(drawing))
+	c.Rank = ranked
+	page, err := viewer.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, token := listen(t, page, m)
 	u, err := url.Parse(base)
 	if err != nil {
 		t.Fatal(err)
