@@ -278,7 +278,7 @@ func (c *completer) operand(command *Command, before []string) {
 	switch {
 	case command.Name == "eval" && len(before) == 0:
 		c.words("experiment")
-	case strings.Contains(usage, "TRACE"), strings.HasSuffix(usage, " A B"):
+	case strings.Contains(usage, "TRACE"), strings.Contains(usage, " A B"):
 		c.traces()
 		if strings.Contains(c.word, "/") {
 			c.more = ":files"

@@ -7,8 +7,8 @@ import (
 
 	"tracerag/prompt"
 	"tracerag/session"
-	"tracerag/trace/store"
 	"tracerag/terminal"
+	"tracerag/trace/store"
 )
 
 const promptHelp = `

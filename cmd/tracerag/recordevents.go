@@ -9,11 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"tracerag/calltree"
 	"tracerag/phrase"
 	"tracerag/record"
 	"tracerag/terminal"
-	"tracerag/trace"
 )
 
 // recordEvents returns what prints the events of a recording. Those that say that
@@ -140,46 +138,13 @@ func (a *app) valuesEvent(e record.Event) {
 
 // observed says what a second run has shown, and what it has not.
 func (a *app) observed(seen record.Observed) {
-	nodes := map[trace.NodeID]bool{}
-	for i := range seen.Activations {
-		nodes[seen.Activations[i].Node] = true
+	for _, note := range seen.Notes() {
+		a.note("values: %s", note)
 	}
-	a.note("values: of %s of %s", phrase.Plural(len(seen.Activations), "call", "calls"), phrase.Plural(len(nodes), "node", "nodes"))
 	switch {
 	case errors.Is(seen.Ended, context.DeadlineExceeded):
-		a.note("values: the deadline of --time-limit expired: some values may be missing")
-	case seen.Ended != nil:
-		a.note("values: interrupted: some values may be missing")
-	case seen.TimedOut:
-		a.note("values: that run took too long and was ended: some values may be missing")
-	case seen.Full:
-		a.note("values: the trace's limit for values is reached: name fewer functions (--values=FUNC)")
+		a.hint("--time-limit allows more time")
+	case seen.Ended == nil && !seen.TimedOut && seen.Full:
+		a.hint("name fewer functions: --values=FUNC")
 	}
-	if seen.Ended == nil && !seen.TimedOut && seen.Exit.Known() {
-		if other := seen.Differences(); len(other) > 0 {
-			a.note("values: the second run did not do what the first did: %s", strings.Join(other, "; "))
-		}
-	}
-	if seen.Unclear > 0 {
-		a.note("values: %s could not be matched to the first run: several functions start their goroutine", phrase.Plural(seen.Unclear, "call", "calls"))
-	}
-	a.without(seen.NotEntered, "the compiler has inlined (go run, or -gcflags=all=-l, keeps their calls)")
-	a.without(seen.Unknown, "DWARF does not describe")
-}
-
-// without names functions without values.
-func (a *app) without(names []string, why string) {
-	if len(names) == 0 {
-		return
-	}
-	const most = 3
-	short := make([]string, 0, most)
-	for _, n := range names[:min(most, len(names))] {
-		short = append(short, calltree.ShortName(n))
-	}
-	more := ""
-	if n := len(names) - most; n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
-	}
-	a.note("values: no values for %s%s, which %s", strings.Join(short, ", "), more, why)
 }

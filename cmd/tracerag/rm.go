@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"tracerag/trace/store"
@@ -59,21 +58,15 @@ func runRm(a *app, _ context.Context, c *command, args []string) int {
 		entries = store.Old(entries, before, *keep)
 	}
 	if *all {
-		if err := removeAll(s.Baselines()); err != nil {
+		if err := s.Baselines().RemoveAll(); err != nil {
 			return a.fail(err)
 		}
 	}
-	// All are looked up before any is removed: @prev must not change its
-	// meaning on the way.
-	for _, name := range f.Args() {
-		e, err := s.Find(name)
-		if err != nil {
-			return a.fail(err)
-		}
-		if !slices.Contains(entries, e) {
-			entries = append(entries, e)
-		}
+	named, err := s.FindAll(f.Args())
+	if err != nil {
+		return a.fail(err)
 	}
+	entries = append(entries, named...)
 	for _, e := range entries {
 		if err := s.Remove(e); err != nil {
 			return a.fail(err)
@@ -84,17 +77,4 @@ func runRm(a *app, _ context.Context, c *command, args []string) int {
 		a.note("no trace to remove in %s", s.Dir())
 	}
 	return exitOK
-}
-
-func removeAll(s *store.Store) error {
-	entries, err := s.List()
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if err := s.Remove(e); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"tracerag/prompt"
+	"tracerag/session"
 )
 
 const sizesHelp = `
@@ -39,40 +39,24 @@ func runSizes(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	var rows []prompt.SizeRow
-	missing := map[string]bool{}
-	look := a.session(s)
+	o, err := a.promptOptions(&p)
+	if err != nil {
+		return a.fail(err)
+	}
+	var all [][]*session.View
 	for _, op := range operands {
 		views, err := a.open(s, strings.SplitN(op, ",", 2), &t)
 		if err != nil {
 			return a.fail(err)
 		}
-		var titles []string
-		closure := 0
-		for _, v := range views {
-			titles = append(titles, v.Title())
-			whole := v.Sources.Whole()
-			closure = max(closure, whole.Lines)
-			for _, m := range whole.Missing {
-				if !missing[m] {
-					missing[m] = true
-					a.note("not counted: its source is not on this machine: %s", m)
-				}
-			}
-		}
-		o, err := a.promptOptions(&p)
-		if err != nil {
-			return a.fail(err)
-		}
-		if err := look.PromptFits(views); err != nil {
-			return a.fail(err)
-		}
-		row, err := prompt.Sizes(strings.Join(titles, " / "), look.Input("", views...), o.TokenCounter())
-		if err != nil {
-			return a.fail(fmt.Errorf("%s: %w", op, err))
-		}
-		row.ClosureLines = closure
-		rows = append(rows, row)
+		all = append(all, views)
+	}
+	rows, missing, err := a.session(s).Sizes(all, o.TokenCounter())
+	if err != nil {
+		return a.fail(err)
+	}
+	for _, m := range missing {
+		a.note("not counted: its source is not on this machine: %s", m)
 	}
 	if *asJSON {
 		err = a.printJSON(rows)

@@ -285,6 +285,32 @@ func (s *Store) Remove(e Entry) error {
 	return os.Remove(e.Path)
 }
 
+// RemoveAll removes every trace of the store.
+func (s *Store) RemoveAll() error {
+	entries, err := s.List()
+	for _, e := range entries {
+		if err := s.Remove(e); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// FindAll returns the traces with some names, each once. All are looked up before anything
+// else is done: @prev must not change its meaning on the way.
+func (s *Store) FindAll(names []string) (found []Entry, err error) {
+	for _, name := range names {
+		e, err := s.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(found, e) {
+			found = append(found, e)
+		}
+	}
+	return found, nil
+}
+
 // holds reports whether path is that of a trace in the store's directory.
 func (s *Store) holds(path string) bool {
 	_, _, ok := parseFileName(filepath.Base(path))
