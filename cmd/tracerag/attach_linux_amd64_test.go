@@ -25,7 +25,7 @@ func TestInterruptedAttach(t *testing.T) {
 		t.Run(sig.String()+" while it is held", func(t *testing.T) {
 			for range 20 { // the moment is short, and may be missed
 				waits := idle(t, server)
-				code, out := attachAndSignal(t, waits, sig, func(string) bool { return isHeld(t, waits) })
+				code, out := attachAndSignal(t, waits, sig, func(out string) bool { return isHeld(t, waits) || strings.Contains(out, "recording process") })
 				if code == exitOK {
 					continue
 				}

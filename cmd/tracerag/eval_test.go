@@ -25,7 +25,7 @@ import (
 // place, with a baseline: two inquiries by two variants of two models, three times.
 func twiceExperiment(t *testing.T, program string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "eval", "trial", "testdata", "twice.yaml"))
+	text, err := os.ReadFile(filepath.Join(testDir, root, "eval", "trial", "testdata", "twice.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

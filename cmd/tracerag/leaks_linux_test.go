@@ -376,6 +376,8 @@ func (l *leaker) agent() {
 		"call_tree":   {{"trace": l.first}, {"trace": controls}},
 		"source":      {{"trace": l.first, "function": "main.*", "max_tokens": 100000}, {"function": controls}},
 		"rank":        {{"trace": l.first, "question": question}},
+		"context":     {{"trace": l.first, "question": question, "max_tokens": 50000}, {"trace": l.first, "read": []string{"main.*", controls, "callers main.main", "p1"}, "max_tokens": 50000}, {"trace": l.first, "question": question, "compare_with": l.second}},
+		"index":       {{"trace": l.first, "max_tokens": 50000}, {"trace": controls}},
 		"prompt":      {{"trace": l.first, "question": question, "max_tokens": 50000}},
 		"compare":     {{"a": l.first, "b": l.second}},
 		"values":      {{"trace": l.first, "max_tokens": 100000}, {"trace": l.first, "function": controls}},
