@@ -59,14 +59,17 @@ type View struct {
 // count writes calls as "x3": "x200+" if that is a floor, "x~200" if it may be
 // off either way, "x?" if the calls were not seen. One call is "", about one, too:
 // most inlined calls are that, and "x~1" tells a reader nothing.
-func (n *Node) count() string {
+func (n *Node) count() string { return CountText(n.Calls, n.Flags) }
+
+// CountText writes calls of a function as trees write those of a node.
+func CountText(calls int64, marks trace.Flags) string {
 	switch {
-	case n.Calls == 0:
+	case calls == 0:
 		return "x?"
-	case n.Calls == 1 && !n.Flags.Has(trace.Floor):
+	case calls == 1 && !marks.Has(trace.Floor):
 		return ""
 	}
-	return "x" + number(n.Calls, n.Flags)
+	return "x" + number(calls, marks)
 }
 
 func number(calls int64, marks trace.Flags) string {

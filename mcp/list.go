@@ -30,6 +30,7 @@ type traceFacts struct {
 	Exit      string `json:"exit,omitempty"`
 	Calls     int64  `json:"calls"`
 	Functions int    `json:"functions"`
+	Repeat    int    `json:"repeat,omitempty" jsonschema:"2 for the run before the newest of the same command, and so on"`
 	Error     string `json:"error,omitempty" jsonschema:"why the trace cannot be read"`
 }
 
@@ -63,12 +64,15 @@ func (s *server) listTraces(_ context.Context, in listArgs) (answer[tracesFacts]
 	room := limit - 40 // for the mark
 	structured := room
 	i := 0
+	seen := map[string]int{}
 	for t := range traces {
+		seen[t.Title]++
 		if i++; i <= in.Skip {
 			continue
 		}
+		before := seen[t.Title]
 		t.Title, t.Name, t.Error = s.Mask(t.Title), s.Mask(t.Name), s.Mask(t.Error)
-		line, facts := listLine(t, i)
+		line, facts := listLine(t, i, before)
 		room -= s.count.Count(line) + 1
 		structured -= s.factsTokens(facts)
 		if room < 0 || structured < 0 {
@@ -98,7 +102,9 @@ func (s *server) factsTokens(v any) int {
 	return s.count.Count(string(data)) + 1
 }
 
-func listLine(t Listed, i int) (string, traceFacts) {
+// listLine is a trace's line. Repeated runs of one command differ by their number, counted
+// back from the newest.
+func listLine(t Listed, i, repeat int) (string, traceFacts) {
 	facts := traceFacts{
 		ID: t.ID, Name: t.Name, Saved: t.Saved.UTC().Format(time.RFC3339), Command: cutText(t.Title, 200), Exit: t.Exit,
 		Calls: t.Calls, Functions: t.Functions, Error: cutText(t.Error, 200),
@@ -117,5 +123,10 @@ func listLine(t Listed, i int) (string, traceFacts) {
 	if t.Error != "" {
 		return fmt.Sprintf("%s%s  %s  cannot be read: %s\n", t.ID, name, when, facts.Error), facts
 	}
-	return fmt.Sprintf("%s%s  %s  %d calls of %d functions, %s: %s\n", t.ID, name, when, t.Calls, t.Functions, t.Exit, facts.Command), facts
+	again := ""
+	if repeat > 1 {
+		facts.Repeat = repeat
+		again = fmt.Sprintf(" (run %d of this command, counted back)", repeat)
+	}
+	return fmt.Sprintf("%s%s  %s  %d calls of %d functions, %s: %s%s\n", t.ID, name, when, t.Calls, t.Functions, t.Exit, facts.Command, again), facts
 }

@@ -93,7 +93,14 @@ func rankLine(runs []*session.Run, f *rank.Ranked, i int) (string, functionFacts
 		facts.Handle = fmt.Sprintf("#%d", n.ID)
 		name += " " + facts.Handle
 	}
-	line := fmt.Sprintf("%d. %.2f %s %s x%d\n", i+1, f.Score, name, f.Position, f.Calls)
+	nodes := callsTo(runs, f.Symbol)
+	if len(nodes) > 0 { // those of closures in it are not its own
+		facts.Calls = 0
+	}
+	for _, n := range nodes {
+		facts.Calls += n.Calls
+	}
+	line := fmt.Sprintf("%d. %.2f %s %s %s\n", i+1, f.Score, name, f.Position, countOf(nodes))
 	if facts.Why != "" {
 		line += "   " + facts.Why + "\n"
 	}

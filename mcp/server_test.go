@@ -12,11 +12,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"tracerag/calltree"
 	"tracerag/prompt/tokens"
 )
 
@@ -506,5 +508,27 @@ func TestSessionEnds(t *testing.T) {
 	}
 	if answers.Scan() {
 		t.Errorf("behind the last answer stands %q", answers.Text())
+	}
+}
+
+// Every tool says the same number of calls of a function: those of the closures in it are
+// not its own.
+func TestCountsAgree(t *testing.T) {
+	tr := makeTrace("./closures", call{"main.main", []call{{"work.Do x3", []call{{"work.Do.func1 x5", nil}}}}})
+	tree := sync.OnceValue(func() *calltree.Tree {
+		tree, err := calltree.Build(tr, calltree.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tree
+	})
+	c := client(t, Options{Backend: &fake{traces: []*fakeTrace{{id: "d6d6d6d6", command: "./closures", trace: tr, tree: tree}}}})
+	for tool, in := range map[string]args{
+		"call_tree": {"focus": "work.Do"}, "source": {"function": "work.Do"}, "rank": {"question": "what does work.Do do?"}, "index": {},
+	} {
+		text, failed, _ := ask(t, c, tool, in)
+		if failed || !regexp.MustCompile(`Do\b[^\n]* x3\b`).MatchString(text) || strings.Contains(text, "x8") {
+			t.Errorf("%s: %s", tool, text)
+		}
 	}
 }

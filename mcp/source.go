@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"tracerag/calltree"
 	"tracerag/session"
 	"tracerag/source"
+	"tracerag/trace"
 )
 
 type sourceArgs struct {
@@ -137,11 +139,7 @@ func (l *listing) head() string {
 	if l.text.Display != "" {
 		fmt.Fprintf(&b, " %s:%d-%d", l.text.Display, l.text.Start, l.text.End)
 	}
-	var calls int64
-	for _, n := range l.nodes {
-		calls += n.Calls
-	}
-	fmt.Fprintf(&b, ", x%d", calls)
+	fmt.Fprintf(&b, ", %s", countOf(l.nodes))
 	if len(l.nodes) > 1 {
 		fmt.Fprintf(&b, " at %d places", len(l.nodes))
 	}
@@ -208,6 +206,39 @@ func (l *listing) body(from int) string {
 		text = strings.Join(lines[min(from-l.first(), len(lines)-1):], "")
 	}
 	return text
+}
+
+// countOf is how often a function was called at some nodes: every tool counts so, and so
+// the answers agree.
+func countOf(nodes []*calltree.Node) string {
+	var calls int64
+	var marks trace.Flags
+	for _, n := range nodes {
+		calls += n.Calls
+		marks |= n.Flags
+	}
+	return cmp.Or(calltree.CountText(calls, marks), "x1")
+}
+
+// callsTo are the nodes of a declaration in some runs: of the function itself and its
+// instances, or, where these did not run, of the closures in it.
+func callsTo(runs []*session.Run, symbol string) []*calltree.Node {
+	var own, closures []*calltree.Node
+	for _, r := range runs {
+		r.Tree.Walk(func(n *calltree.Node, _ int) bool {
+			switch {
+			case n.Func.Name == symbol, source.Canonical(n.Func.Name) == symbol && !strings.Contains(strings.TrimPrefix(n.Func.Name, symbol), ".func"):
+				own = append(own, n)
+			case source.Canonical(n.Func.Name) == symbol:
+				closures = append(closures, n)
+			}
+			return true
+		})
+	}
+	if len(own) > 0 {
+		return own
+	}
+	return closures
 }
 
 // nodeOf finds the first node of a function, or of one that is a part of it, by the

@@ -8,6 +8,7 @@ import (
 
 	"tracerag/calltree"
 	"tracerag/phrase"
+	"tracerag/trace"
 	"tracerag/trace/symbol"
 )
 
@@ -19,6 +20,7 @@ type entry struct {
 	bare    string // with its package's path, as [bareName] gives it
 	short   string // with its package's name, likewise
 	calls   []int64
+	floor   bool     // of the calls: there were more
 	callers []*entry // each once, in the order of first calls
 	callees []*entry
 	root    bool // some call of it has no caller
@@ -88,6 +90,7 @@ func (r *Reader) link(byItem map[*item]*entry, run int) {
 		}
 		if r.m.owns(e.it, *n.Func) || e.it.holds[0] == *n.Func {
 			e.calls[run] += n.Calls
+			e.floor = e.floor || n.Flags.Has(trace.Floor)
 		}
 		up := n.Parent
 		for up != nil && (r.m.items[*up.Func] == nil || byItem[r.m.items[*up.Func]] == e) {
@@ -119,6 +122,13 @@ func (e *entry) fullName() string { return e.of.name + "." + e.name }
 
 // times says how often a function was called: " x3", " x2/x7" where two runs differ.
 func (e *entry) times() string {
+	if text := e.timesText(); text != "" && e.floor && len(e.calls) == 1 {
+		return text + "+"
+	}
+	return e.timesText()
+}
+
+func (e *entry) timesText() string {
 	if len(e.calls) == 1 || e.calls[0] == e.calls[1] {
 		return timesText(e.calls[0])
 	}
