@@ -27,6 +27,24 @@ func (o *Options) TokenCounter() tokens.Counter {
 	return tokens.For(o.Model)
 }
 
+// UseModels takes from a file with models what it says of the options' own.
+func (o *Options) UseModels(file string) error {
+	if file == "" || o.Model == "" {
+		return nil
+	}
+	table, err := tokens.LoadModels(file)
+	if err != nil {
+		return err
+	}
+	if m, ok := table.Lookup(o.Model); ok {
+		o.Counter = m.Counter()
+		if o.Window == 0 {
+			o.Window = m.Window
+		}
+	}
+	return nil
+}
+
 // Paste gives the options of a prompt that goes into a chat by hand the budget of
 // [LongFrom]: up to that it is whole, and above it is the best of it. Options that name
 // a model, a budget, a template or one of the paper's variants stay as they are.

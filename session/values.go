@@ -129,3 +129,21 @@ func (h *Hider) Whole(tr *trace.Trace) {
 		v.Text = known.Known(v.Text, false)
 	}
 }
+
+// HaveValues returns a [*NoValuesError] for a run of which no values are known: it would
+// equal any other.
+func HaveValues(views []*View) error {
+	for _, v := range views {
+		if len(v.Trace.Activations) == 0 {
+			return &NoValuesError{Trace: v.Entry.ID}
+		}
+	}
+	return nil
+}
+
+// NoValuesError says that a trace has no arguments and results.
+type NoValuesError struct{ Trace string } // its id
+
+func (e *NoValuesError) Error() string {
+	return fmt.Sprintf("trace %s has no arguments and results", e.Trace)
+}

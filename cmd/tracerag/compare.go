@@ -125,7 +125,7 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	views, look, err := a.openBoth(s, f.Args()[:2], &t)
 	if err == nil && o.values {
-		err = haveValues(views)
+		err = session.HaveValues(views)
 	}
 	if err != nil {
 		return failed(err)
@@ -149,16 +149,6 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 		return exitOK
 	}
 	return exitFailure
-}
-
-// haveValues reports a run of which no values are known: it would equal any other.
-func haveValues(views []*session.View) error {
-	for _, v := range views {
-		if len(v.Trace.Activations) == 0 {
-			return fmt.Errorf("trace %s has no arguments and results: record it with tracerag run --values", v.Entry.ID)
-		}
-	}
-	return nil
 }
 
 // printDiff prints a difference as JSON, in brief, or by text.

@@ -48,7 +48,7 @@ func (a *app) promptOptions(p *promptFlags) (prompt.Options, error) {
 	if o.Model == "" {
 		o.Model = cmp.Or(a.getenv("TRACERAG_MODEL"), a.getenv("OPENAI_MODEL"))
 	}
-	if err := useModels(&o, p.models); err != nil {
+	if err := o.UseModels(p.models); err != nil {
 		return o, err
 	}
 	if p.template != "" {
@@ -75,24 +75,6 @@ func (a *app) loadVocabulary(p *promptFlags) {
 	if o, err := a.promptOptions(&without); err == nil {
 		go cmp.Or(o.Counter, tokens.For(o.Model)).Count(" ")
 	}
-}
-
-// useModels takes from a file with models what it says of the one in the options.
-func useModels(o *prompt.Options, file string) error {
-	if file == "" || o.Model == "" {
-		return nil
-	}
-	table, err := tokens.LoadModels(file)
-	if err != nil {
-		return err
-	}
-	if m, ok := table.Lookup(o.Model); ok {
-		o.Counter = m.Counter()
-		if o.Window == 0 {
-			o.Window = m.Window
-		}
-	}
-	return nil
 }
 
 // warnings prints what a prompt's warnings say, the first few in full.

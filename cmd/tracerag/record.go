@@ -182,7 +182,7 @@ func (a *app) runJob(ctx context.Context, j *record.Job, args []string, code *in
 		return err
 	}
 	if p.Prompt != nil {
-		if err := useModels(p.Prompt, p.Models); err != nil {
+		if err := p.Prompt.UseModels(p.Models); err != nil {
 			return err
 		}
 	}

@@ -85,6 +85,9 @@ func wayOut(err error) string {
 	if errors.Is(err, session.ErrNothingCompared) {
 		return "--ignore and --include say what is compared"
 	}
+	if isA[*session.NoValuesError](err) {
+		return "record it with tracerag run --values"
+	}
 	if isA[*session.MaskError](err) {
 		return "build tracerag with the version of gitleaks in its go.mod, or have it mask nothing: --no-redact"
 	}
