@@ -86,8 +86,7 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
-	// Every error is 2 here: 1 says that the runs differ.
-	failed := func(err error) int { a.fail(err); return exitUsage }
+	failed := func(err error) int { a.fail(err); return exitUsage } // 1 says that the runs differ
 	ignore, err := a.ignored(o.ignore)
 	if err != nil {
 		return a.usage(c, err.Error())
@@ -113,7 +112,6 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	if n := f.NArg(); n < 2 || n > 3 {
 		return a.usage(c, fmt.Sprintf("two traces, not %d: tracerag compare @prev @last \"what is different?\"", n))
 	}
-	question := f.Arg(2)
 	for _, pattern := range t.focus {
 		if strings.HasPrefix(pattern, "#") {
 			return a.usage(c, "--"+(&session.HandleError{Handle: pattern}).Error())
@@ -130,7 +128,7 @@ func runCompare(a *app, ctx context.Context, c *command, args []string) int {
 	if err != nil {
 		return failed(err)
 	}
-	d := look.Compare(views[0], views[1], ignore, question)
+	d := look.Compare(views[0], views[1], ignore, f.Arg(2))
 	if err := a.printDiff(views, d, &o, func() error {
 		return d.WriteText(a.stdout, a.diffView(views, &o))
 	}); err != nil {
