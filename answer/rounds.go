@@ -2,6 +2,7 @@ package answer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -26,6 +27,11 @@ type ReadInsteadError struct{}
 func (*ReadInsteadError) Error() string {
 	return "the model asked for more sources instead of answering the last round"
 }
+
+// EmptyError says that nothing is behind the word that begins an answer.
+type EmptyError struct{}
+
+func (*EmptyError) Error() string { return "the answer is empty: ask again" }
 
 // Question is what is asked, and of what.
 type Question struct {
@@ -52,7 +58,7 @@ func (k *Asker) Prepare(q Question) (*Conversation, error) {
 			return nil, err
 		}
 		if q.GoOn {
-			return k.goOnRounds(q.Text, r, q.About[0])
+			return k.goOnRounds(q, r)
 		}
 		if r.SourceTokens() > 2*RoundsFrom {
 			return k.beginRounds(q, r), nil
@@ -81,23 +87,27 @@ func plain(o prompt.Options) bool {
 
 func (k *Asker) beginRounds(q Question, r *prompt.Rounds) *Conversation {
 	c := k.Begin(q.Text, k.clean(r.First()), q.About...)
+	c.Conversation.InRounds = true
 	c.rounds = r
 	return c
 }
 
 // goOnRounds goes on with a conversation in rounds: what was read for the questions before
 // is there from the first.
-func (k *Asker) goOnRounds(question string, r *prompt.Rounds, about store.Entry) (*Conversation, error) {
-	last, err := k.last(about)
+func (k *Asker) goOnRounds(q Question, r *prompt.Rounds) (*Conversation, error) {
+	last, err := k.last(q.About[0])
 	if err != nil {
 		return nil, err
 	}
 	var earlier []prompt.Exchange
 	for _, e := range append(last.Earlier, store.Exchange{Question: last.Question, Answer: last.Answer}) {
+		if reads, _, _ := prompt.ParseLastReply(e.Answer); reads {
+			e.Answer = "" // it broke off before there was one
+		}
 		earlier = append(earlier, prompt.Exchange(e))
 	}
-	c := k.Begin(question, k.clean(r.Resume(last.Read, earlier)), about)
-	c.Traces = last.Traces
+	c := k.Begin(q.Text, k.clean(r.Resume(last.Read, earlier)), q.About...)
+	c.Conversation.InRounds = true
 	for _, e := range earlier {
 		c.Earlier = append(c.Earlier, store.Exchange(e))
 	}
@@ -138,7 +148,7 @@ func (c *Conversation) InRounds() bool { return c.rounds != nil }
 // inRounds reports whether the newest conversation about a trace was asked in rounds.
 func (k *Asker) inRounds(about store.Entry) bool {
 	last, err := k.last(about)
-	return err == nil && (len(last.Rounds) > 0 || len(last.Read) > 0)
+	return err == nil && (last.InRounds || len(last.Rounds) > 0 || len(last.Read) > 0)
 }
 
 // clean hides what a prompt does not mask itself: names and places.
@@ -155,8 +165,14 @@ func (k *Asker) askRounds(ctx context.Context, c *Conversation, stream io.Writer
 		r := &reply{to: stream, last: c.rounds.Last()}
 		got, err := k.client.Ask(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: c.Prompt.Text}}}, r)
 		used.add(got.Usage)
-		reads, requests, text := prompt.ParseReply(got.Text)
+		parse := prompt.ParseReply
+		if c.rounds.Last() {
+			parse = prompt.ParseLastReply
+		}
+		reads, requests, text := parse(got.Text)
 		switch {
+		case got.Text != "" && !reads && text == "":
+			return Outcome{Notes: got.Notes}, cmp.Or[error](err, &EmptyError{})
 		case got.Text == "":
 			return Outcome{Notes: got.Notes}, err
 		case !reads || err != nil || c.rounds.Last():
@@ -235,6 +251,7 @@ type reply struct {
 
 	held    bytes.Buffer
 	through bool // the rest is the answer
+	list    bool // the rest is for the end, when all is known
 	wrote   bool
 }
 
@@ -242,6 +259,9 @@ type reply struct {
 const answerWord = "ANSWER"
 
 func (r *reply) Write(p []byte) (int, error) {
+	if r.list {
+		return len(p), nil
+	}
 	if !r.through {
 		r.held.Write(p)
 		text := strings.TrimLeft(r.held.String(), " \t\r\n")
@@ -252,6 +272,7 @@ func (r *reply) Write(p []byte) (int, error) {
 			text = strings.TrimLeft(rest, "\r\n")
 		case r.last && whole && !strings.HasPrefix(word, "READ"):
 		default:
+			r.list = whole
 			return len(p), nil
 		}
 		r.through = true

@@ -179,6 +179,11 @@ func TestRepliesOutOfForm(t *testing.T) {
 		{"reads on and on", []string{"READ\nwork.Step7", "READ\nwork.Step8", "READ\nwork.Step9"}, "READ\nwork.Step9", "asked for more sources", 3},
 		{"the last answer has a heading", []string{"READ\nwork.Step7", "READ\nwork.Step8", "# Steps\n\nIt is."}, "# Steps\n\nIt is.", "", 3},
 		{"the last answer has no line break", []string{"READ\nwork.Step7", "READ\nwork.Step8", "It is."}, "It is.", "", 3},
+		{"reads and answers at last", []string{"READ\nwork.Step7", "READ\nwork.Step8", "READ work.Step9\nANSWER\nIt is."}, "It is.", "", 3},
+		{"the last answer speaks of READ", []string{"READ\nwork.Step7", "READ\nwork.Step8", "# So\n\n```\nREAD\nkey.name\n```\nis parsed."}, "# So\n\n```\nREAD\nkey.name\n```\nis parsed.", "", 3},
+		{"words, then reads on", []string{"READ\nwork.Step7", "READ\nwork.Step8", "Once more.\n\nREAD\nwork.Step9"}, "Once more.\n\nREAD\nwork.Step9", "asked for more sources", 3},
+		{"bold", []string{"**ANSWER:** It is."}, "It is.", "", 1},
+		{"an empty answer", []string{"READ\nwork.Step7", "ANSWER\n"}, "", "", 2},
 		{"says nothing", []string{"READ\nwork.Step7", " "}, "", "", 2},
 	}
 	for _, tt := range tests {
@@ -258,5 +263,54 @@ func TestOneShot(t *testing.T) {
 	in.Source = nil
 	if c, err := k.Prepare(Question{Text: "Why?", Input: in, About: []store.Entry{e}}); err != nil || c.InRounds() {
 		t.Errorf("short: %v, %v", c, err)
+	}
+}
+
+// A question behind one that the first round answered is asked in rounds, too: else nobody
+// would read what the model asks for, nor take off the word that begins its answer.
+func TestGoOnBehindAnAnswerToTheFirstRound(t *testing.T) {
+	s, e, in := longRun(t)
+	k, srv := asker(t, s, llmtest.Say("ANSWER\nIt steps."), llmtest.Say("READ\nwork.Step7"), llmtest.Say("ANSWER\nSince it must."))
+	for i, want := range []string{"It steps.", "Since it must."} {
+		c, err := k.Prepare(Question{Text: in.Question, Input: in, About: []store.Entry{e}, GoOn: i == 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := k.Ask(context.Background(), c, nil); err != nil || out.Text != want {
+			t.Errorf("answer %q, %v, want %q", out.Text, err, want)
+		}
+	}
+	if n := len(srv.Requests()); n != 3 || !strings.Contains(sent(srv, 2), "func Step7()") {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+// A list of requests that broke off is no answer to a question before.
+func TestGoOnBehindAListThatBrokeOff(t *testing.T) {
+	s, e, in := longRun(t)
+	k, srv := asker(t, s, llmtest.Say("READ\nwork.Step7"), llmtest.DropAfter("READ\nwork.Step8\nwork.St"), llmtest.Say("ANSWER\nIt is."))
+	for i := range 2 {
+		c, err := k.Prepare(Question{Text: in.Question, Input: in, About: []store.Entry{e}, GoOn: i == 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Ask(context.Background(), c, nil); (err == nil) != (i == 1) {
+			t.Errorf("question %d: %v", i+1, err)
+		}
+	}
+	if text := sent(srv, 2); strings.Contains(text, "## Earlier answer\n\nREAD") || !strings.Contains(text, "func Step7()") {
+		t.Errorf("the second question:\n%s", text)
+	}
+}
+
+// A reply of one line and a long second one is written once, however small the pieces are
+// that it comes in.
+func TestRepliesAreHeldInLinearTime(t *testing.T) {
+	r := &reply{}
+	for range 1000 {
+		r.Write([]byte("Well\n"))
+	}
+	if n := r.held.Len(); n > 100 {
+		t.Errorf("%d bytes are held, and read again with each piece", n)
 	}
 }

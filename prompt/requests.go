@@ -69,7 +69,7 @@ func ParseReply(text string) (reads bool, requests []Request, answer string) {
 		}
 		switch {
 		case word == "ANSWER":
-			return false, nil, strings.TrimSpace(strings.TrimSpace(rest) + "\n" + strings.Join(lines[i+1:], "\n"))
+			return false, nil, strings.TrimSpace(strings.TrimLeft(rest, "* ") + "\n" + strings.Join(lines[i+1:], "\n"))
 		case word == "READ":
 			list := parseRequests(append([]string{rest}, lines[i+1:]...))
 			if len(list) > 0 || i == 0 {
@@ -87,10 +87,39 @@ func ParseReply(text string) (reads bool, requests []Request, answer string) {
 	return false, nil, text
 }
 
+// ParseLastReply is [ParseReply] for a reply that must be the answer: one behind a list of
+// requests counts, and of READ only what has nothing but requests behind it.
+func ParseLastReply(text string) (reads bool, requests []Request, answer string) {
+	reads, requests, answer = ParseReply(text)
+	if !reads {
+		return reads, requests, answer
+	}
+	text = strings.TrimSpace(text)
+	lines := strings.Split(text, "\n")
+	read := false
+	for i, line := range lines {
+		word, _, _ := strings.Cut(strings.Trim(strings.TrimSpace(line), "*#` "), ":")
+		switch word = strings.Trim(word, "*# ."); {
+		case word == "ANSWER":
+			if _, _, answer := ParseReply(strings.Join(lines[i:], "\n")); answer != "" {
+				return false, nil, answer
+			}
+		case !read:
+			read = word == "READ" || strings.HasPrefix(word, "READ ")
+		case strings.TrimSpace(line) != "" && !fenceLine.MatchString(strings.TrimSpace(line)) && len(parseRequests(lines[i:i+1])) == 0 && strings.Trim(line, " \t\r[]{},") != "":
+			return false, nil, text
+		}
+	}
+	return reads, requests, ""
+}
+
+// mostLines is how many lines of a reply are looked at for requests.
+const mostLines = 1000
+
 // parseRequests reads a list of requests, one a line or several behind commas. It ends
 // at the first line of prose.
 func parseRequests(lines []string) (out []Request) {
-	for _, line := range lines {
+	for _, line := range lines[:min(len(lines), mostLines)] {
 		line = strings.TrimSpace(line)
 		if line == "" || fenceLine.MatchString(line) || strings.Trim(line, "[]{},") == "" {
 			continue
@@ -279,6 +308,9 @@ func (r *Reader) nearest(name string) (names []string) {
 		have := strings.ToLower(lastName(e.name))
 		d := 0
 		if have != last {
+			if off := len(have) - len(last); max(off, -off) > len(last)/3 {
+				continue // the distance is at least that of the lengths
+			}
 			if d = 1 + phrase.Distance(have, last); d > 1+len(last)/3 {
 				continue
 			}

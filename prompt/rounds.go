@@ -76,6 +76,9 @@ const earlierAnswer = "\n\n## Earlier answer\n\n"
 // say nothing of the program.
 func (s *Rounds) WithoutAnswers(text string) string {
 	for _, e := range s.earlier {
+		if e.Answer == "" {
+			continue
+		}
 		text = strings.ReplaceAll(text, earlierAnswer+strings.TrimRight(e.Answer, "\n"), "\n\n")
 	}
 	return text
@@ -146,6 +149,9 @@ func (s *Rounds) prompt(index int) *Prompt {
 		add("not read", "## What of your request is not below\n\n- "+strings.Join(s.notes, "\n- "))
 	}
 	for _, e := range s.earlier {
+		if e.Answer == "" {
+			e.Answer = "(none: it broke off)"
+		}
 		add("earlier", "## Earlier question\n\n"+e.Question+earlierAnswer+e.Answer)
 	}
 	add("question", "## Question\n\n"+s.m.question)

@@ -23,7 +23,11 @@ func (x *Examiner) inRounds(model string, q *inquiry) sender {
 			if counted = counted && got.Usage != nil; counted {
 				used.Add(*got.Usage)
 			}
-			reads, requests, text := prompt.ParseReply(got.Text)
+			parse := prompt.ParseReply
+			if rounds.Last() {
+				parse = prompt.ParseLastReply
+			}
+			reads, requests, text := parse(got.Text)
 			if !reads || err != nil || rounds.Last() {
 				if !reads {
 					got.Text = text

@@ -37,9 +37,10 @@ type Conversation struct {
 	// Of a question that was asked in rounds: the rounds before the last, whose prompt
 	// Messages has, the functions whose sources were shown in any of them, and the
 	// questions before this one.
-	Rounds  []Round    `json:"rounds,omitempty"`
-	Read    []string   `json:"read,omitempty"`
-	Earlier []Exchange `json:"earlier,omitempty"`
+	InRounds bool       `json:"in_rounds,omitempty"` // though the first may have had the answer
+	Rounds   []Round    `json:"rounds,omitempty"`
+	Read     []string   `json:"read,omitempty"`
+	Earlier  []Exchange `json:"earlier,omitempty"`
 
 	Path string `json:"-"` // of the file it was read from
 }
