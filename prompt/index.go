@@ -95,7 +95,7 @@ func (r *Reader) index(shown map[*entry]bool, docs map[*entry]string, limit int)
 	hidden := map[*entries]int{}
 	for _, p := range r.packages {
 		left := 0
-		names := ""
+		var names strings.Builder
 		receiver := ""
 		list := p.list
 		if r.terse {
@@ -109,8 +109,8 @@ func (r *Reader) index(shown map[*entry]bool, docs map[*entry]string, limit int)
 				left++
 				continue
 			}
-			if names != "" {
-				names += ", "
+			if names.Len() > 0 {
+				names.WriteString(", ")
 			}
 			name := e.name
 			if of := e.receiver(); of != "" && of == receiver {
@@ -118,23 +118,23 @@ func (r *Reader) index(shown map[*entry]bool, docs map[*entry]string, limit int)
 			} else {
 				receiver = of
 			}
-			names += name + e.times()
+			names.WriteString(name + e.times())
 			if r.shown[e] {
-				names += " (read)"
+				names.WriteString(" (read)")
 			}
-			names += docs[e]
+			names.WriteString(docs[e])
 		}
 		switch {
-		case names == "" && left == 0: // all of it was shown
+		case names.Len() == 0 && left == 0: // all of it was shown
 			continue
-		case names == "":
+		case names.Len() == 0:
 			folded = append(folded, p)
 			hidden[p] = left
 			continue
 		case left > 0:
-			names += fmt.Sprintf(", [%d more: %s]", left, p.handle)
+			fmt.Fprintf(&names, ", [%d more: %s]", left, p.handle)
 		}
-		fmt.Fprintf(&b, "%s: %s\n", p.title(), names)
+		fmt.Fprintf(&b, "%s: %s\n", p.title(), &names)
 	}
 	if len(folded) > 0 {
 		b.WriteString(r.folded(folded, hidden, limit*foldedShare/100))

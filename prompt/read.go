@@ -94,11 +94,11 @@ func (r *Reader) Read(requests []Request, limit int) *Pieces {
 				list(q.String(), r.around(e, "called by", func(e *entry) []*entry { return e.callers }))
 			case q.Kind == WantCallees:
 				list(q.String(), r.around(e, "calls", func(e *entry) []*entry { return e.callees }))
-			case q.From == 0 && r.shown[e] || slices.ContainsFunc(wanted, func(w *wantedSource) bool { return w.entry == e && w.lines == q.From }):
+			case q.From == 0 && r.shown[e] && !r.partly[e] || slices.ContainsFunc(wanted, func(w *wantedSource) bool { return w.entry == e && w.lines == q.From && w.to == q.To }):
 				g.Notes = append(g.Notes, e.fullName()+": shown already")
 			default:
 				form := r.form(e, q, most)
-				w := &wantedSource{entry: e, lines: q.From, form: form}
+				w := &wantedSource{entry: e, lines: q.From, to: q.To, form: form}
 				if r.terse && q.From > 0 { // its neighbours are known
 					w.whole = r.reading(form)
 				} else {
@@ -128,7 +128,7 @@ const mostAlike = 4
 // wantedSource is a function that is asked for.
 type wantedSource struct {
 	*entry
-	lines         int   // the first of some, 0: all
+	lines, to     int   // of some, 0: all
 	form, short   *item // as it is read, and its signature
 	whole, begins Reading
 	shown         *item // one of them, nil neither
@@ -153,6 +153,7 @@ func (r *Reader) share(g *Pieces, wanted []*wantedSource, room int) {
 		switch {
 		case w.whole.Tokens <= room-behind || w.whole.Tokens <= room && w.short == nil:
 			w.shown = w.form
+			r.partly[w.entry] = w.lines > 0 && (r.partly[w.entry] || !r.shown[w.entry])
 			r.shown[w.entry] = true
 			g.Sources = append(g.Sources, w.whole)
 			room -= w.whole.Tokens

@@ -20,6 +20,7 @@ type Reader struct {
 	packages []*entries // likewise
 	score    func(trace.Function) (float64, string)
 	shown    map[*entry]bool // sources that were read
+	partly   map[*entry]bool // of these some lines that were asked for, and no more
 	declared map[*item]bool  // types that were read
 	terse    bool            // for an agent, see [Reader.Context]
 }
@@ -52,7 +53,7 @@ func NewReader(in Input, o Options) (*Reader, error) {
 		return nil, err
 	}
 	m.number()
-	return &Reader{m: m, o: o, score: in.Score, shown: map[*entry]bool{}, declared: map[*item]bool{}}, nil
+	return &Reader{m: m, o: o, score: in.Score, shown: map[*entry]bool{}, partly: map[*entry]bool{}, declared: map[*item]bool{}}, nil
 }
 
 // Source returns the source of a function without the statements that did not run, if
