@@ -97,7 +97,7 @@ func (r *Reader) Read(requests []Request, limit int) *Pieces {
 			case q.From == 0 && r.shown[e] && !r.partly[e] || slices.ContainsFunc(wanted, func(w *wantedSource) bool { return w.entry == e && w.lines == q.From && w.to == q.To }):
 				g.Notes = append(g.Notes, e.fullName()+": shown already")
 			default:
-				form := r.form(e, q, most)
+				form := r.form(e, q, most, limit/2)
 				w := &wantedSource{entry: e, lines: q.From, to: q.To, form: form}
 				if r.terse && q.From > 0 { // its neighbours are known
 					w.whole = r.reading(form)
@@ -293,9 +293,15 @@ func (r *Reader) notFound(name string) string {
 
 // form is a function's source as it is read: whole if it is short, without what did not
 // run, else what the question's words are in; or the lines that are asked for.
-func (r *Reader) form(e *entry, q Request, most int) *item {
+func (r *Reader) form(e *entry, q Request, most, room int) *item {
 	if q.From > 0 && e.it.text != "" && e.it.source.Start > 0 {
-		if part := r.m.linesOf(e.it, q.From, q.To); part != nil {
+		from, to := max(q.From, e.it.source.Start), min(q.To, e.it.source.Start+strings.Count(e.it.text, "\n")+1)
+		part := r.m.linesOf(e.it, from, to)
+		for part != nil && from < to && r.reading(part).Tokens > room { // the first of them
+			to = from + (to-from)*3/4
+			part = r.m.linesOf(e.it, from, to)
+		}
+		if part != nil {
 			return part
 		}
 	}

@@ -45,3 +45,19 @@ func TestNamesThatNobodyHas(t *testing.T) {
 		t.Errorf("a long reply: %d requests in %v", len(got), time.Since(start))
 	}
 }
+
+// Of lines that are too many for one reading the first ones are shown, and not the
+// signature, which would be all that any further request gets.
+func TestTooManyLinesAreShownInPart(t *testing.T) {
+	in, names := manyFunctions(1, 1, 5000)
+	in.Runs[0].Tree, in.Runs[0].Notes = makeTree(t, in.Runs[0].Notes[0]), nil
+	s, err := NewRounds(in, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.First()
+	p := s.Next([]Request{{Name: strings.TrimPrefix(names[0], "example.com/m/"), From: 50, To: 9_000_000}})
+	if !strings.Contains(p.Text, "\n50 \tx = append") || !strings.Contains(p.Text, "\n100 \tx = append") || strings.Contains(p.Text, "[signature only: lines 11") || p.Total > readTokens {
+		t.Errorf("%d tokens:\n%.1500s", p.Total, p.Text)
+	}
+}
