@@ -97,8 +97,8 @@ func (c *plans) facts(t *target.Target) (*facts, error) {
 	}
 	f := &facts{sum[:], own}
 	if ok && c.unchanged(t.Binary, key) {
-		if b, err := f.encode(key); err == nil && len(b) <= mostFacts {
-			c.write(factsName(key), b)
+		if b, err := f.encode(key); err == nil && len(b) <= mostFacts && c.write(factsName(key), b) {
+			c.prune() // a program that is built again and again has new facts, and one plan
 		}
 	}
 	return f, nil

@@ -135,3 +135,30 @@ func FuzzDecodeFacts(f *testing.F) {
 		}
 	})
 }
+
+// TestFactsArePruned: a program whose file is touched again and again has new facts each
+// time, and no new plan. They do not pile up.
+func TestFactsArePruned(t *testing.T) {
+	tgt, err := target.Find([]string{fixtures.Build(t, "closures")}, t.TempDir(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := openKept(t, tgt, Options{CacheDir: filepath.Join(t.TempDir(), "plans")})
+	defer c.close()
+	for i := range planFiles + 20 {
+		c.write(factsName(planKey{byte(i)}), []byte("of an earlier build"))
+	}
+	time.Sleep(settled) // the fixture may have been built just now
+	c.remove(tgt)
+	if _, err := c.facts(tgt); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := c.dir.Open(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if files, err := dir.ReadDir(-1); err != nil || len(files) > planFiles {
+		t.Errorf("%d files are kept, want %d (%v)", len(files), planFiles, err)
+	}
+}
