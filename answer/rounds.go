@@ -28,6 +28,14 @@ func (*ReadInsteadError) Error() string {
 	return "the model asked for more sources instead of answering the last round"
 }
 
+// OtherTracesError says that a conversation to go on with is about other traces than those
+// that are asked about.
+type OtherTracesError struct{ Traces []string } // its own
+
+func (e *OtherTracesError) Error() string {
+	return "the newest conversation is about " + strings.Join(e.Traces, " and ")
+}
+
 // EmptyError says that nothing is behind the word that begins an answer.
 type EmptyError struct{}
 
@@ -99,6 +107,9 @@ func (k *Asker) goOnRounds(q Question, r *prompt.Rounds) (*Conversation, error) 
 	if err != nil {
 		return nil, err
 	}
+	if len(last.Traces) != len(q.About) {
+		return nil, &OtherTracesError{last.Traces}
+	}
 	var earlier []prompt.Exchange
 	for _, e := range append(last.Earlier, store.Exchange{Question: last.Question, Answer: last.Answer}) {
 		if reads, _, _ := prompt.ParseLastReply(e.Answer); reads {
@@ -148,7 +159,7 @@ func (c *Conversation) InRounds() bool { return c.rounds != nil }
 // inRounds reports whether the newest conversation about a trace was asked in rounds.
 func (k *Asker) inRounds(about store.Entry) bool {
 	last, err := k.last(about)
-	return err == nil && (last.InRounds || len(last.Rounds) > 0 || len(last.Read) > 0)
+	return err == nil && last.InRounds
 }
 
 // clean hides what a prompt does not mask itself: names and places.
@@ -165,11 +176,7 @@ func (k *Asker) askRounds(ctx context.Context, c *Conversation, stream io.Writer
 		r := &reply{to: stream, last: c.rounds.Last()}
 		got, err := k.client.Ask(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: c.Prompt.Text}}}, r)
 		used.add(got.Usage)
-		parse := prompt.ParseReply
-		if c.rounds.Last() {
-			parse = prompt.ParseLastReply
-		}
-		reads, requests, text := parse(got.Text)
+		reads, requests, text := c.rounds.Parse(got.Text)
 		switch {
 		case got.Text != "" && !reads && text == "":
 			return Outcome{Notes: got.Notes}, cmp.Or[error](err, &EmptyError{})
@@ -181,7 +188,7 @@ func (k *Asker) askRounds(ctx context.Context, c *Conversation, stream io.Writer
 			}
 			if !reads {
 				got.Text = text
-				err = joinWrite(err, r.end(text))
+				err = cmp.Or(err, r.end(text))
 			}
 			got.Usage = used.sum
 			c.Read = c.rounds.Shown()
@@ -199,13 +206,6 @@ func (k *Asker) askRounds(ctx context.Context, c *Conversation, stream io.Writer
 			k.OnRound(c.rounds.Round, requests, c.Prompt)
 		}
 	}
-}
-
-func joinWrite(err, write error) error {
-	if err != nil {
-		return err
-	}
-	return write
 }
 
 // usage adds up what rounds took.

@@ -131,8 +131,8 @@ func TestRoundsGoOn(t *testing.T) {
 	}
 }
 
-// What the model said before is no source of its next answer: a place that it made up once
-// is told again, and what was shown for the question before is known.
+// What the model said before is no source of its next answer: a place that it made up is
+// flagged each time, and what was shown for the question before is known.
 func TestCitationsAfterContinue(t *testing.T) {
 	const invented = "It steps: `work.Step7` (work/Step7.go:6), `work.Ghost` (work/Ghost.go:3)."
 	for name, oneShot := range map[string]bool{"rounds": false, "one prompt": true} {
@@ -312,5 +312,27 @@ func TestRepliesAreHeldInLinearTime(t *testing.T) {
 	}
 	if n := r.held.Len(); n > 100 {
 		t.Errorf("%d bytes are held, and read again with each piece", n)
+	}
+}
+
+// A conversation about two runs does not go on about one of them without a word.
+func TestGoOnAboutOtherTraces(t *testing.T) {
+	s, e, in := longRun(t)
+	k, _ := asker(t, s, llmtest.Say("ANSWER\nThey differ."))
+	two := Question{Text: in.Question, Input: in, About: []store.Entry{e, e}}
+	c, err := k.Prepare(two)
+	if err == nil {
+		_, err = k.Ask(context.Background(), c, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var other *OtherTracesError
+	if _, err := k.Prepare(Question{Text: "And why?", Input: in, About: []store.Entry{e}, GoOn: true}); !errors.As(err, &other) || len(other.Traces) != 2 {
+		t.Errorf("error %v", err)
+	}
+	two.GoOn = true
+	if _, err := k.Prepare(two); err != nil {
+		t.Error(err)
 	}
 }

@@ -19,7 +19,8 @@ var noisyPackages = wordSet(`
 	cobra pflag flag flags viper simplecobra kong kingpin cli fang ff getopt docopt koanf envconfig mflag
 	afero fsnotify fs os filepath vfs billy hugofs doublestar godirwalk fastwalk osfs memfs basefs filecache
 	log slog logrus zap zapcore zerolog logg loggers hclog glog klog
-	isatty termenv colorprofile automaxprocs maxprocs`)
+	isatty termenv colorable colorful colorprofile terminfo cancelreader automaxprocs maxprocs
+	mango roff argparse arg flaggy cast unix`)
 
 var startWords = wordSet(`init initialize initialise setup config configs configure configuration configurer settings flag flags
 	register defaults default bootstrap banner`)
@@ -35,41 +36,28 @@ func wordSet(s string) map[string]bool {
 // interest is how likely it is, from 0 to 1, that a difference of the function is what
 // somebody looks for.
 func interest(linker string) float64 {
-	pkg := symbol.Base(symbol.Package(linker))
-	for part := range strings.SplitSeq(strings.ReplaceAll(pkg, "_", "-"), "-") {
-		if noisyPackages[part] {
-			return noisyPackage
-		}
+	pkg := symbol.Package(linker)
+	if Noisy(pkg) {
+		return noisyPackage
 	}
-	for _, w := range append(nameWords(pkg), nameWords(symbol.Local(linker))...) {
-		if startWords[w] {
-			return startsUp
+	for part := range strings.FieldsFuncSeq(symbol.Base(pkg)+"."+symbol.Local(linker), func(c rune) bool { return !unicode.IsLetter(c) }) {
+		for _, w := range symbol.Words(part) {
+			if startWords[w] {
+				return startsUp
+			}
 		}
 	}
 	return 1
 }
 
-// nameWords are the words of a name, in lower case: "newConfigLoader" is new config loader.
-func nameWords(name string) []string {
-	var words []string
-	from := 0
-	add := func(to int) {
-		if to > from {
-			words = append(words, strings.ToLower(name[from:to]))
+// Noisy reports whether a package, by its import path, is one of those that parse flags,
+// log, paint terminals or look at files: nearly every program runs them, and few questions
+// are about them.
+func Noisy(pkg string) bool {
+	for part := range strings.SplitSeq(strings.ReplaceAll(symbol.Base(pkg), "_", "-"), "-") {
+		if noisyPackages[part] {
+			return true
 		}
 	}
-	lower := false
-	for i, r := range name {
-		switch {
-		case !unicode.IsLetter(r):
-			add(i)
-			from = i + len(string(r))
-		case unicode.IsUpper(r) && lower:
-			add(i)
-			from = i
-		}
-		lower = unicode.IsLower(r)
-	}
-	add(len(name))
-	return words
+	return false
 }

@@ -59,7 +59,7 @@ func (r *Reader) Context(limit int) string {
 	ways := r.ways(shown, limit*contextWays/100)
 	text := r.write(ways, g)
 	r.near()
-	names := limit - r.count(text) - 30 // for the heading
+	names := limit - r.Count(text) - 30 // for the heading
 	if others := r.Index(names); others != "" && names > 0 {
 		text += "## Other functions that ran\n\n" + others
 	}
@@ -74,7 +74,7 @@ func (r *Reader) ContextOf(requests []Request, limit int) string {
 		clear(r.shown)
 		clear(r.declared)
 		text := r.write("", r.Read(requests, room))
-		if r.count(text) <= limit || room < limit/4 {
+		if r.Count(text) <= limit || room < limit/4 {
 			return text
 		}
 	}
@@ -132,13 +132,13 @@ func (r *Reader) legend(g *Pieces) string {
 func (r *Reader) ways(of []*entry, room int) string {
 	first := r.firstNodes(of)
 	for _, callers := range []int{20, 12, 8, 5, 3} {
-		if lines := r.wayLines(of, first, callers); r.count(strings.Join(lines, "")) <= room {
+		if lines := r.wayLines(of, first, callers); r.Count(strings.Join(lines, "")) <= room {
 			return strings.Join(lines, "")
 		}
 	}
 	var b strings.Builder
 	for i, line := range r.wayLines(of, first, 3) {
-		if room -= r.count(line); room < 0 && i > 0 {
+		if room -= r.Count(line); room < 0 && i > 0 {
 			break
 		}
 		b.WriteString(line)
@@ -202,7 +202,7 @@ func (r *Reader) folded(of []*entries, left map[*entries]int, room int) string {
 	listed := map[*entries]string{}
 	for _, p := range byBest {
 		text := fmt.Sprintf("%s %s (%d)", p.handle, p.title(), left[p])
-		if room -= r.count(text) + 1; room < 0 && len(listed) > 0 {
+		if room -= r.Count(text) + 1; room < 0 && len(listed) > 0 {
 			break
 		}
 		listed[p] = text

@@ -195,6 +195,4 @@ func (r *Reader) Shown() (names []string) {
 // Count is how many tokens a text has.
 func (r *Reader) Count(text string) int { return r.o.Counter.Count(text) }
 
-func (r *Reader) count(text string) int { return r.o.Counter.Count(text) }
-
 func functionsText(n int) string { return phrase.Plural(n, "function", "functions") }

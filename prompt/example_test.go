@@ -87,13 +87,12 @@ func ExampleReader() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	read, _ := r.Source(draw, 500) // at most so many tokens
-	fmt.Print(read.Text)
-	fmt.Println(read.Tokens, "tokens,", read.Elided, "lines left out")
-	for _, t := range r.Types(500, draw) {
-		fmt.Print(t.Text)
-	}
+	fmt.Print(r.Index(100)) // of at most so many tokens
+	request, _ := prompt.ParseRequest("table.Draw")
+	read := r.Read([]prompt.Request{request}, 500)
+	fmt.Print(read.Sources[0].Text, read.Types[0].Text)
 	// Output:
+	// table: Draw
 	// ### table.Draw  table/draw.go:8-14
 	// ```go
 	// 8 func Draw(t *Table) {
@@ -104,7 +103,6 @@ func ExampleReader() {
 	// }
 	// ```
 	//
-	// 52 tokens, 2 lines left out
 	// ### type table.Table  table/table.go:3-3
 	// ```go
 	// 3 type Table struct{ rows [][]string }

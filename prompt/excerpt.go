@@ -35,7 +35,7 @@ func (m *material) excerpt(it *item) *excerpt {
 	for _, fn := range it.holds {
 		all = append(all, m.lines(fn)...)
 	}
-	for _, r := range it.source.Statements(func(first, last int) bool { return didNotRun(all, first, last) }) {
+	for _, r := range it.source.Statements(func(first, last int) bool { return trace.DidNotRun(all, first, last) }) {
 		for n := r.First; n <= r.Last; n++ {
 			if i := n - it.source.Start; i >= 0 && i < len(x.idle) {
 				x.idle[i], x.idles = true, true
@@ -43,24 +43,6 @@ func (m *material) excerpt(it *item) *excerpt {
 		}
 	}
 	return x
-}
-
-// didNotRun reports whether a statement surely did not: at least one of its lines
-// did not run, and each other did not or has no code. A text may be that of a
-// function and of the literals in it, each of which knows of its own lines.
-func didNotRun(all []trace.Lines, first, last int) bool {
-	idle := false
-	for n := first; n <= last; n++ {
-		for _, l := range all {
-			switch l.At(n) {
-			case trace.LineRan, trace.LineUnknown:
-				return false
-			case trace.LineNotRun:
-				idle = true
-			}
-		}
-	}
-	return idle
 }
 
 // ran is the item without the statements that did not run; nil where that is all

@@ -6,34 +6,20 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"tracerag/calltree"
 )
 
 // IndexTokens is the most that the index of a run takes: names of some 1,500 functions.
 const IndexTokens = 8_000
 
-// plumbing are modules that parse flags, log, and paint terminals: nearly every program
-// runs them, and few questions are about them. Their functions are in an index only
-// where words of the question match them.
-var plumbing = []string{
-	"github.com/spf13/pflag", "github.com/spf13/cobra", "github.com/spf13/viper", "github.com/spf13/afero", "github.com/spf13/cast",
-	"github.com/urfave/cli", "github.com/alecthomas/kong", "github.com/alecthomas/kingpin", "gopkg.in/alecthomas/kingpin", "github.com/jessevdk/go-flags",
-	"github.com/peterbourgon/ff", "github.com/integrii/flaggy", "github.com/alexflint/go-arg", "github.com/akamensky/argparse", "github.com/mitchellh/cli",
-	"github.com/muesli/mango", "github.com/muesli/mango-cobra", "github.com/muesli/mango-pflag", "github.com/muesli/roff", "github.com/charmbracelet/fang",
-	"go.uber.org/zap", "github.com/sirupsen/logrus", "github.com/rs/zerolog", "github.com/go-logr/logr", "k8s.io/klog", "github.com/golang/glog",
-	"github.com/fatih/color", "github.com/mattn/go-isatty", "github.com/mattn/go-colorable", "github.com/muesli/termenv", "github.com/lucasb-eyer/go-colorful",
-	"github.com/muesli/cancelreader", "github.com/charmbracelet/colorprofile", "golang.org/x/term", "golang.org/x/sys", "github.com/xo/terminfo",
-}
-
 // plumbingScore is the relevance from which a function is listed wherever it is.
 const plumbingScore = .5
 
-// plumbing reports whether a package is plumbing.
-func (p *entries) plumbing() bool {
-	return p.module != "" && slices.ContainsFunc(plumbing, func(m string) bool {
-		rest, ok := strings.CutPrefix(p.path, m)
-		return ok && (rest == "" || rest[0] == '/' || rest[0] == '.')
-	})
-}
+// plumbing reports whether a package is of a dependency that nearly every program runs and
+// few questions are about. Its functions are in an index only where words of the question
+// match them.
+func (p *entries) plumbing() bool { return p.module != "" && calltree.Noisy(p.path) }
 
 // Index names the functions that ran, by package, in the order of first calls, within so
 // many tokens. What does not fit is folded, the least relevant first, with a handle to
@@ -52,7 +38,7 @@ func (r *Reader) Index(limit int) string {
 		for _, e := range ordered[:n] {
 			shown[e] = true
 		}
-		return r.count(r.index(shown, nil, limit)) <= limit
+		return r.Count(r.index(shown, nil, limit)) <= limit
 	}
 	if !fits(n) {
 		low, high := 0, n // low fits, or nothing does
@@ -66,7 +52,7 @@ func (r *Reader) Index(limit int) string {
 		fits(low)
 		n = low
 	}
-	names := r.count(r.index(shown, nil, limit))
+	names := r.Count(r.index(shown, nil, limit))
 	return r.index(shown, r.docs(ordered[:n], min(limit-names, names*docShare/100)), limit)
 }
 
@@ -177,7 +163,7 @@ func (r *Reader) docs(of []*entry, room int) map[*entry]string {
 			continue
 		}
 		doc = " " + doc
-		if room -= r.count(doc); room < 0 {
+		if room -= r.Count(doc); room < 0 {
 			break
 		}
 		docs[e] = doc

@@ -65,7 +65,7 @@ func (r *Reader) Read(requests []Request, limit int) *Pieces {
 	}
 	forLists := lists
 	list := func(name, text string) {
-		if lists -= r.count(text); lists < 0 {
+		if lists -= r.Count(text); lists < 0 {
 			text = name + ": did not fit, ask for it again"
 			g.Notes = append(g.Notes, text)
 			return
@@ -118,7 +118,7 @@ func (r *Reader) Read(requests []Request, limit int) *Pieces {
 			whole, shown = append(whole, w.entry.it), append(shown, w.shown)
 		}
 	}
-	r.readTypes(g, whole, shown, limit-g.Tokens(r.count))
+	r.readTypes(g, whole, shown, limit-g.Tokens(r.Count))
 	return g
 }
 
@@ -184,7 +184,7 @@ func (r *Reader) packageOf(name string) *entries {
 // methods of a type together. Where not all fit, it says how the others are asked for.
 func (r *Reader) list(p *entries, from, room int) string {
 	for names := room; ; names = names * 9 / 10 {
-		if text := r.listNames(p, from, names); r.count(text) <= room || names < 10 {
+		if text := r.listNames(p, from, names); r.Count(text) <= room || names < 10 {
 			return text
 		}
 	}
@@ -195,7 +195,7 @@ func (r *Reader) listNames(p *entries, from, room int) string {
 	var names []string
 	from = min(max(from, 1), len(p.list))
 	head := fmt.Sprintf("functions of %s: ", p.path)
-	room -= r.count(head) + 20 // for what is said of the others
+	room -= r.Count(head) + 20 // for what is said of the others
 	before := ""
 	for i, e := range grouped(p.list)[from-1:] {
 		name := e.name
@@ -205,7 +205,7 @@ func (r *Reader) listNames(p *entries, from, room int) string {
 		}
 		before = receiver
 		name += e.times()
-		if room -= r.count(name) + 1; room < 0 {
+		if room -= r.Count(name) + 1; room < 0 {
 			n := from + i
 			return fmt.Sprintf("%s%s, [%d more: %s:%d-%d]", head, strings.Join(names, ", "), len(p.list)-n+1, p.handle, n, len(p.list))
 		}
@@ -245,7 +245,7 @@ func (r *Reader) around(e *entry, how string, next func(*entry) []*entry) string
 		if second := next(n); len(second) > 0 {
 			part += fmt.Sprintf(" (%s %s)", how, neighbours(second, n.of))
 		}
-		if room -= r.count(part) + 1; room < 0 {
+		if room -= r.Count(part) + 1; room < 0 {
 			parts = append(parts, fmt.Sprintf("[%d more]", len(next(e))-i))
 			break
 		}
@@ -313,7 +313,7 @@ func (r *Reader) piece(e *entry, form *item) Reading {
 	p := r.reading(form)
 	if r.terse && form.tier == TierSignature {
 		p.Text = r.m.brief(form)
-		p.Tokens = r.count(p.Text)
+		p.Tokens = r.Count(p.Text)
 		return p
 	}
 	head, rest, _ := strings.Cut(p.Text, "\n")
@@ -328,7 +328,7 @@ func (r *Reader) piece(e *entry, form *item) Reading {
 		head += "\ncalls " + neighbours(callees, e.of)
 	}
 	p.Text = head + "\n" + rest
-	p.Tokens = r.count(p.Text)
+	p.Tokens = r.Count(p.Text)
 	return p
 }
 

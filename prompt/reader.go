@@ -8,7 +8,7 @@ import (
 
 // Reader shows recorded runs in pieces, to a model or to an agent that chooses what it
 // reads: an index of the functions that ran ([Reader.Index]), then what is asked for of it
-// ([Reader.Read]), or single functions. Sources are as a prompt has them, masked and with
+// ([Reader.Read]). Sources are as a prompt has them, masked and with
 // line numbers, under the same headings, so that [CheckCitations] knows what was shown.
 //
 // Words choose badly where a question and the code share none. Who sees the names of all
@@ -56,18 +56,6 @@ func NewReader(in Input, o Options) (*Reader, error) {
 	return &Reader{m: m, o: o, score: in.Score, shown: map[*entry]bool{}, partly: map[*entry]bool{}, declared: map[*item]bool{}}, nil
 }
 
-// Source returns the source of a function without the statements that did not run, if
-// these are known. If that has more than most tokens, it is the statements around the
-// question's words, and at last the signature; 0 is any number. Each gap has a mark. It is
-// false for a function of which the trees know nothing, or which the compiler made.
-func (r *Reader) Source(fn trace.Function, most int) (Reading, bool) {
-	it := r.m.items[fn]
-	if it == nil {
-		return Reading{}, false
-	}
-	return r.reading(r.m.atMost(it, &r.o, most)), true
-}
-
 func (r *Reader) reading(it *item) Reading {
 	text := r.o.item(it)
 	return Reading{Name: it.name, Text: text, Tokens: r.o.Counter.Count(text), Tier: it.tier, Elided: it.elided, Holds: it.holds}
@@ -92,26 +80,6 @@ func (m *material) atMost(it *item, o *Options, most int) *item {
 		return s
 	}
 	return best
-}
-
-// Types returns the declarations of types, constants and package variables that the given
-// functions name in what [Reader.Source] shows of them in at most so many tokens each,
-// in the order in which they do. Large ones are cut to the fields that these functions
-// use. It needs [Input.Named].
-func (r *Reader) Types(most int, fns ...trace.Function) []Reading {
-	var shown, functions []*item
-	forms := map[*item]*item{}
-	for _, fn := range fns {
-		if it := r.m.items[fn]; it != nil && forms[it] == nil {
-			forms[it] = r.m.atMost(it, &r.o, most)
-			functions, shown = append(functions, it), append(shown, forms[it])
-		}
-	}
-	var out []Reading
-	for _, d := range r.m.declared(functions, func(it *item) *item { return forms[it] }) {
-		out = append(out, r.reading(r.declaration(d, shown)))
-	}
-	return out
 }
 
 // declaration is a declaration as it is shown: a large one is cut to what the sources use.

@@ -15,7 +15,7 @@ func TestReaderSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	fn := r.m.order[0]
-	got, ok := r.Source(fn, 0)
+	got, ok := r.source(fn, 0)
 	want := "### main.step  vm.go:9-29\n```go\n" + `9 // step does one.
 10 func step(op int) int {
 	switch op {
@@ -34,7 +34,7 @@ func TestReaderSource(t *testing.T) {
 	if !ok || got.Text != want || got.Tier != TierRan || got.Elided != 12 || got.Tokens != r.o.Counter.Count(want) {
 		t.Errorf("got %+v, %v, want\n%s", got, ok, want)
 	}
-	if _, ok := r.Source(trace.Function{Name: "main.other"}, 0); ok {
+	if _, ok := r.source(trace.Function{Name: "main.other"}, 0); ok {
 		t.Error("a function that was not called has a source")
 	}
 }
@@ -51,7 +51,7 @@ func TestReaderSourceWithinAnyNumberOfTokens(t *testing.T) {
 		most int
 		want Tier
 	}{{100_000, TierFull}, {3_000, TierWindow}, {400, TierWindow}, {20, TierSignature}} {
-		got, _ := r.Source(r.m.order[0], tt.most)
+		got, _ := r.source(r.m.order[0], tt.most)
 		if got.Tier != tt.want || got.Tier != TierSignature && got.Tokens > tt.most {
 			t.Errorf("within %d tokens: %s of %d tokens, want %s", tt.most, got.Tier, got.Tokens, tt.want)
 		}
@@ -67,7 +67,7 @@ func TestReaderCitations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _ := r.Source(r.m.order[0], 0)
+	got, _ := r.source(r.m.order[0], 0)
 	for _, c := range CheckCitations("See vm.go:15, vm.go:26-27, vm.go:20, vm.go:31 and `step`.", got.Text) {
 		if want := !strings.HasSuffix(c.Text, ":20") && !strings.HasSuffix(c.Text, ":31"); c.Known != want {
 			t.Errorf("%s is known: %v, want %v", c.Text, c.Known, want)
@@ -97,7 +97,7 @@ func TestReaderTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all strings.Builder
-	for _, d := range r.Types(0, r.m.order...) {
+	for _, d := range r.types(0, r.m.order...) {
 		all.WriteString(d.Text)
 	}
 	want := "### type main.machine, handleX  vm.go:100-163\n```go\n100 type machine struct {\n\thandleX func(int) // called\n[lines 102-161 left out]\n162 \tbase\n}\n```\n\n" +
@@ -105,4 +105,36 @@ func TestReaderTypes(t *testing.T) {
 	if all.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", all.String(), want)
 	}
+}
+
+// source returns the source of a function without the statements that did not run, if
+// these are known. If that has more than most tokens, it is the statements around the
+// question's words, and at last the signature; 0 is any number. Each gap has a mark. It is
+// false for a function of which the trees know nothing, or which the compiler made.
+func (r *Reader) source(fn trace.Function, most int) (Reading, bool) {
+	it := r.m.items[fn]
+	if it == nil {
+		return Reading{}, false
+	}
+	return r.reading(r.m.atMost(it, &r.o, most)), true
+}
+
+// types returns the declarations of types, constants and package variables that the given
+// functions name in what source shows of them in at most so many tokens each,
+// in the order in which they do. Large ones are cut to the fields that these functions
+// use. It needs [Input.Named].
+func (r *Reader) types(most int, fns ...trace.Function) []Reading {
+	var shown, functions []*item
+	forms := map[*item]*item{}
+	for _, fn := range fns {
+		if it := r.m.items[fn]; it != nil && forms[it] == nil {
+			forms[it] = r.m.atMost(it, &r.o, most)
+			functions, shown = append(functions, it), append(shown, forms[it])
+		}
+	}
+	var out []Reading
+	for _, d := range r.m.declared(functions, func(it *item) *item { return forms[it] }) {
+		out = append(out, r.reading(r.declaration(d, shown)))
+	}
+	return out
 }

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -60,9 +61,15 @@ var (
 // wants to read, and says not what.
 func ParseReply(text string) (reads bool, requests []Request, answer string) {
 	text = strings.TrimSpace(text)
+	if list, ok := parseJSONReply(text); ok {
+		return true, list, ""
+	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		word := strings.Trim(strings.TrimSpace(line), "*#`: .")
+		if i == 0 && strings.EqualFold(word, "READ") {
+			word = "READ"
+		}
 		rest := ""
 		if w, r, ok := strings.Cut(strings.Trim(strings.TrimSpace(line), "*#` "), ":"); ok {
 			word, rest = strings.Trim(w, "* "), r
@@ -71,7 +78,10 @@ func ParseReply(text string) (reads bool, requests []Request, answer string) {
 		case word == "ANSWER":
 			return false, nil, strings.TrimSpace(strings.TrimLeft(rest, "* ") + "\n" + strings.Join(lines[i+1:], "\n"))
 		case word == "READ":
-			list := parseRequests(append([]string{rest}, lines[i+1:]...))
+			list, ok := parseJSONReply(strings.TrimSpace(rest + "\n" + strings.Join(lines[i+1:], "\n")))
+			if !ok {
+				list = parseRequests(append([]string{rest}, lines[i+1:]...))
+			}
 			if len(list) > 0 || i == 0 {
 				return true, list, ""
 			}
@@ -85,6 +95,23 @@ func ParseReply(text string) (reads bool, requests []Request, answer string) {
 		}
 	}
 	return false, nil, text
+}
+
+// parseJSONReply reads a reply that is a JSON object with a list of requests: {"READ": [...]}.
+func parseJSONReply(text string) (out []Request, ok bool) {
+	text = strings.Trim(strings.TrimPrefix(strings.TrimPrefix(text, "```json"), "```"), "` \n\t\r")
+	var object map[string]json.RawMessage
+	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &object) != nil || len(object) != 1 {
+		return nil, false
+	}
+	for key, value := range object {
+		var names []string
+		if !strings.EqualFold(key, "READ") && !strings.EqualFold(key, "requests") || json.Unmarshal(value, &names) != nil {
+			return nil, false
+		}
+		out = parseRequests(names)
+	}
+	return out, true
 }
 
 // ParseLastReply is [ParseReply] for a reply that must be the answer: one behind a list of

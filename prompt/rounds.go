@@ -87,6 +87,14 @@ func (s *Rounds) WithoutAnswers(text string) string {
 // Last reports whether the prompt that was made last must be answered.
 func (s *Rounds) Last() bool { return s.Round >= MaxRounds }
 
+// Parse says what a reply to the prompt that was made last is, see [ParseReply].
+func (s *Rounds) Parse(reply string) (reads bool, requests []Request, answer string) {
+	if s.Last() {
+		return ParseLastReply(reply)
+	}
+	return ParseReply(reply)
+}
+
 // Next is the prompt with what was asked for. Where nothing of it is there, it has what
 // words of the question match best.
 func (s *Rounds) Next(requests []Request) *Prompt {

@@ -63,6 +63,10 @@ func (r *Ranking) Score(f trace.Function) (score float64, why string) {
 	return r.Functions[i].Score, r.why[i]
 }
 
+// Nothing reports whether no function matches the question: the order is that of the first
+// calls.
+func (r *Ranking) Nothing() bool { return len(r.Functions) > 0 && r.Functions[0].Score == 0 }
+
 // Runs ranks the functions of one recorded run, or of several together. A run of a test
 // adds the test's name to the question.
 func Runs(question string, runs []Run, e Evidence) *Ranking {

@@ -54,6 +54,24 @@ func (l Lines) At(line int) LineState {
 	}
 }
 
+// DidNotRun reports whether the statements on some lines surely did not run: at least one
+// of the lines did not, and each other did not or has no code. Runs of a function, and the
+// literals in it, each know of their own lines.
+func DidNotRun(all []Lines, first, last int) bool {
+	idle := false
+	for n := first; n <= last; n++ {
+		for _, l := range all {
+			switch l.At(n) {
+			case LineRan, LineUnknown:
+				return false
+			case LineNotRun:
+				idle = true
+			}
+		}
+	}
+	return idle
+}
+
 // Count returns the number of lines that are in a state.
 func (l Lines) Count(s LineState) int { return strings.Count(l.States, string(rune(s))) }
 

@@ -90,7 +90,7 @@ func (p *Page) idle(fn trace.Function, t source.Text, first, lines int) []bool {
 		}
 	}
 	for n := first; n < first+lines; n++ {
-		if didNotRun(all, n, n) {
+		if trace.DidNotRun(all, n, n) {
 			mark(n, n)
 		}
 	}
@@ -99,7 +99,7 @@ func (p *Page) idle(fn trace.Function, t source.Text, first, lines int) []bool {
 			mark(r.First, r.Last)
 		}
 	}
-	for _, r := range t.Statements(func(from, to int) bool { return didNotRun(all, from, to) }) {
+	for _, r := range t.Statements(func(from, to int) bool { return trace.DidNotRun(all, from, to) }) {
 		mark(r.First, r.Last)
 	}
 	for _, l := range t.Literals() {
@@ -117,7 +117,7 @@ func (p *Page) idle(fn trace.Function, t source.Text, first, lines int) []bool {
 // some lines nobody knows whether they ran. Declarations before it, which have no code, go
 // with it.
 func unreached(all []trace.Lines, list []source.Statement) (out []source.Range) {
-	first := slices.IndexFunc(list, func(s source.Statement) bool { return didNotRun(all, s.First, s.Last) })
+	first := slices.IndexFunc(list, func(s source.Statement) bool { return trace.DidNotRun(all, s.First, s.Last) })
 	if first < 0 {
 		return nil
 	}
@@ -141,22 +141,4 @@ func someRan(all []trace.Lines, r source.Range) bool {
 		}
 	}
 	return false
-}
-
-// didNotRun reports whether nothing on some lines ran: at least one of them did not, and each other
-// did not or has no code. The runs of a function, and the literals in it, each know of their
-// own lines.
-func didNotRun(all []trace.Lines, first, last int) bool {
-	idle := false
-	for n := first; n <= last; n++ {
-		for _, l := range all {
-			switch l.At(n) {
-			case trace.LineRan, trace.LineUnknown:
-				return false
-			case trace.LineNotRun:
-				idle = true
-			}
-		}
-	}
-	return idle
 }

@@ -9,7 +9,7 @@ import (
 	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/prompt/tokens"
-	"tracerag/trace/store"
+	"tracerag/session"
 )
 
 const rankHelp = `
@@ -46,7 +46,7 @@ func runRank(a *app, _ context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	go tokens.For("").Count(" ") // reading the vocabulary takes as long as reading the trace
-	question, names := rankOperands(s, f.Args())
+	question, names := session.Operands(s, f.Args())
 	if question == "-" {
 		data, err := io.ReadAll(a.stdin)
 		if err != nil {
@@ -75,6 +75,9 @@ func runRank(a *app, _ context.Context, c *command, args []string) int {
 		err = cmp.Or(look.WriteRankingJSON(w, question, r, fs), end())
 	} else {
 		err = look.WriteRanking(a.stdout, fs)
+		if err == nil && r.Nothing() {
+			a.note("nothing that ran matches the question: this is the order of the first calls")
+		}
 		if n := len(r.Functions) - len(fs); n > 0 && err == nil {
 			a.note("%s more: --limit=0 lists all", phrase.Plural(n, "function", "functions"))
 		}
@@ -83,19 +86,4 @@ func runRank(a *app, _ context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	return exitOK
-}
-
-// rankOperands splits the words into the question and traces: the question is the
-// first, or behind traces, where ask and prompt have it, the last.
-func rankOperands(s *store.Store, words []string) (question string, names []string) {
-	if len(words) == 1 {
-		return words[0], []string{"@last"}
-	}
-	first, last := words[0], words[len(words)-1]
-	_, notFirst := s.Find(first)
-	_, notLast := s.Find(last)
-	if notFirst == nil && notLast != nil {
-		return last, words[:len(words)-1]
-	}
-	return first, words[1:]
 }

@@ -73,6 +73,9 @@ func wayOut(err error) string {
 	if isA[*answer.ReadInsteadError](err) {
 		return "send it everything at once with --one-shot, or ask about less"
 	}
+	if isA[*answer.OtherTracesError](err) {
+		return "--continue goes on about those: name both with --compare, or ask without --continue"
+	}
 	if isA[*answer.NoConversationError](err) {
 		return "ask without --continue first"
 	}

@@ -49,6 +49,7 @@ func TestWayOut(t *testing.T) {
 		{&export.SizeError{Most: 9}, []string{"--max-size", "--focus"}},
 		{&answer.CutError{}, []string{"--max-tokens", "--continue"}},
 		{&answer.ReadInsteadError{}, []string{"--one-shot"}},
+		{&answer.OtherTracesError{Traces: []string{"ab", "cd"}}, []string{"--compare", "--continue"}},
 		{&answer.NoConversationError{Trace: "ab"}, []string{"--continue"}},
 		{&trial.SheetError{Path: "marks.csv", Err: errors.New("row 3")}, []string{"--sheet"}},
 		{&trial.NoModelError{Path: "x.yaml"}, []string{"--model NAME"}},

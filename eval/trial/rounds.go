@@ -23,11 +23,7 @@ func (x *Examiner) inRounds(model string, q *inquiry) sender {
 			if counted = counted && got.Usage != nil; counted {
 				used.Add(*got.Usage)
 			}
-			parse := prompt.ParseReply
-			if rounds.Last() {
-				parse = prompt.ParseLastReply
-			}
-			reads, requests, text := parse(got.Text)
+			reads, requests, text := rounds.Parse(got.Text)
 			if !reads || err != nil || rounds.Last() {
 				if !reads {
 					got.Text = text
