@@ -40,6 +40,8 @@ var layers = map[string][]string{
 	"trace/store":       {"atomicfile", "phrase", "trace"},
 	"calltree":          {"trace", "trace/symbol", "visible"},
 	"source":            {},
+	"code":              {},
+	"knowledge":         {"code"},
 	"redact":            {"redact/rules", "trace/symbol"},
 	"redact/rules":      {},
 	"redact/redacttest": {},

@@ -1,0 +1,225 @@
+package code
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"slices"
+	"strings"
+)
+
+// File is what a Go file declares. It keeps no part of the file's text.
+type File struct {
+	Package    string // name in the package clause; "" if that is broken
+	Doc        Span   // the package's doc comment
+	Imports    []Import
+	Decls      []Decl // in source order
+	Generated  bool   // has a line "// Code generated ... DO NOT EDIT."
+	Constraint string // the expression of "//go:build"; "" without
+	Errors     []Error
+}
+
+// Import is an import of a file.
+type Import struct {
+	Name string // "" unless it is written; also "_" and "."
+	Path string
+}
+
+// Error is a syntax error.
+type Error struct {
+	Line int
+	What string
+}
+
+// Parse reads the text of a Go file. It does not fail: what can't be parsed is
+// missing, or [Decl.Broken], and in [File.Errors].
+func Parse(text []byte) *File {
+	f := &File{}
+	fset := token.NewFileSet()
+	tree, err := parser.ParseFile(fset, "", text, parser.ParseComments|parser.SkipObjectResolution|parser.AllErrors)
+	var broken []int
+	if list, ok := err.(scanner.ErrorList); ok {
+		for _, e := range list {
+			f.Errors = append(f.Errors, Error{e.Pos.Line, e.Msg})
+			broken = append(broken, e.Pos.Offset)
+		}
+	}
+	if tree == nil || !tree.FileStart.IsValid() {
+		return f
+	}
+	r := &reader{file: f, text: text, pos: fset.File(tree.FileStart), broken: broken, nth: map[key]int{}}
+	if tree.Name != nil {
+		f.Package = tree.Name.Name
+	}
+	f.Generated = ast.IsGenerated(tree)
+	f.Doc = r.doc(tree.Doc)
+	r.constraint(tree)
+	for _, d := range tree.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			r.function(d)
+		case *ast.GenDecl:
+			r.general(d)
+		}
+	}
+	slices.SortStableFunc(f.Decls, func(a, b Decl) int { return a.Start - b.Start })
+	r.hash()
+	return f
+}
+
+type key struct {
+	kind Kind
+	name string
+}
+
+// reader fills in a File.
+type reader struct {
+	file   *File
+	text   []byte
+	pos    *token.File
+	broken []int // offsets of syntax errors
+	nth    map[key]int
+}
+
+func (r *reader) constraint(tree *ast.File) {
+	for _, g := range tree.Comments {
+		if g.Pos() > tree.Package {
+			return
+		}
+		for _, c := range g.List {
+			if x, ok := strings.CutPrefix(c.Text, "//go:build "); ok && r.file.Constraint == "" {
+				r.file.Constraint = strings.TrimSpace(x)
+			}
+		}
+	}
+}
+
+func (r *reader) function(d *ast.FuncDecl) {
+	if d.Name == nil {
+		return
+	}
+	e := Decl{Kind: Func, Name: d.Name.Name, Span: r.span(d.Pos(), d.End()), Doc: r.doc(d.Doc)}
+	if d.Recv != nil && len(d.Recv.List) > 0 {
+		e.Kind, e.Name = Method, Receiver(d.Recv.List[0].Type)+"."+e.Name
+	}
+	e.Head = e.End
+	if d.Body != nil {
+		e.Head = r.offset(d.Body.Lbrace)
+	}
+	r.add(e)
+}
+
+// Receiver returns the type of a receiver as names of methods have it: "T" or
+// "(*T)", without type parameters; "?" of an expression that is no receiver's.
+func Receiver(x ast.Expr) string {
+	star := false
+	for {
+		switch t := x.(type) {
+		case *ast.ParenExpr:
+			x = t.X
+		case *ast.StarExpr:
+			star, x = true, t.X
+		case *ast.IndexExpr:
+			x = t.X
+		case *ast.IndexListExpr:
+			x = t.X
+		case *ast.Ident:
+			if star {
+				return "(*" + t.Name + ")"
+			}
+			return t.Name
+		default:
+			return "?"
+		}
+	}
+}
+
+func (r *reader) general(d *ast.GenDecl) {
+	switch d.Tok {
+	case token.IMPORT:
+		for _, s := range d.Specs {
+			r.imported(s.(*ast.ImportSpec))
+		}
+	case token.TYPE:
+		for _, s := range d.Specs {
+			r.typed(d, s.(*ast.TypeSpec))
+		}
+	case token.CONST, token.VAR:
+		r.group(d)
+	}
+}
+
+func (r *reader) imported(s *ast.ImportSpec) {
+	i := Import{Path: strings.Trim(s.Path.Value, "\"`")}
+	if s.Name != nil {
+		i.Name = s.Name.Name
+	}
+	r.file.Imports = append(r.file.Imports, i)
+}
+
+// typed adds a type. A lone one has its keyword, and the comment above that.
+func (r *reader) typed(d *ast.GenDecl, s *ast.TypeSpec) {
+	start, doc := s.Pos(), s.Doc
+	if !d.Lparen.IsValid() {
+		start, doc = d.Pos(), d.Doc
+	}
+	head := s.Name.End()
+	if s.TypeParams != nil {
+		head = s.TypeParams.End()
+	}
+	r.add(Decl{Kind: Type, Name: s.Name.Name, Span: r.span(start, s.End()), Doc: r.doc(doc), Head: r.offset(head)})
+}
+
+func (r *reader) group(d *ast.GenDecl) {
+	e := Decl{Kind: Var, Name: "_", Span: r.span(d.Pos(), d.End()), Doc: r.doc(d.Doc)}
+	if d.Tok == token.CONST {
+		e.Kind = Const
+	}
+	for _, s := range d.Specs {
+		for _, n := range s.(*ast.ValueSpec).Names {
+			e.Names = append(e.Names, n.Name)
+			if e.Name == "_" {
+				e.Name = n.Name
+			}
+		}
+	}
+	if len(e.Names) == 0 {
+		return // "var ()"
+	}
+	e.Head = e.Start
+	r.add(e)
+}
+
+func (r *reader) add(d Decl) {
+	k := key{d.Kind, d.Name}
+	r.nth[k]++
+	d.Nth = r.nth[k]
+	d.Head = min(max(d.Head, d.Start), d.End)
+	d.Line = r.pos.Line(r.pos.Pos(d.Start))
+	d.EndLine = r.pos.Line(r.pos.Pos(d.End))
+	d.Broken = slices.ContainsFunc(r.broken, func(at int) bool { return d.Start <= at && at <= d.End })
+	r.file.Decls = append(r.file.Decls, d)
+}
+
+func (r *reader) doc(g *ast.CommentGroup) Span {
+	if g == nil {
+		return Span{}
+	}
+	return r.span(g.Pos(), g.End())
+}
+
+// span turns positions into offsets. Trees of broken files have positions that
+// are missing or past the end; the result is in order and inside the text.
+func (r *reader) span(start, end token.Pos) Span {
+	s := Span{Start: r.offset(start)}
+	s.End = max(s.Start, r.offset(end))
+	return s
+}
+
+func (r *reader) offset(p token.Pos) int {
+	if !p.IsValid() {
+		return 0
+	}
+	return min(max(int(p)-r.pos.Base(), 0), len(r.text))
+}
