@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/sashabaranov/go-openai"
 )
 
 // Message is one turn of a conversation.
@@ -113,34 +115,49 @@ func (c *Client) Ask(ctx context.Context, req Request, stream io.Writer) (Answer
 	if err != nil {
 		return Answer{}, c.name(err, 0)
 	}
+	var answer Answer
+	fail := c.persist(ctx, func() (fail *Error) {
+		answer, fail = c.try(ctx, d, stream)
+		return fail
+	}, d.adapt)
+	answer.Notes = d.notes
+	switch {
+	case fail == nil:
+		answer.Notes = append(answer.Notes, c.suspicions(req, answer)...)
+		return answer, nil
+	case answer.Text != "":
+		answer.Incomplete = true
+		return answer, fail
+	}
+	return Answer{}, fail
+}
+
+// persist sends a request until it is answered, or the failure is final. adapt may change
+// the request to avoid a refusal: that is another request, not another try of the same, so
+// it does not wait and counts for nothing.
+func (c *Client) persist(ctx context.Context, send func() *Error, adapt func(*Error) bool) *Error {
 	for attempt, sent := 1, 1; ; sent++ {
-		answer, fail := c.try(ctx, d, stream)
+		fail := send()
 		if fail == nil {
-			answer.Notes = append(d.notes, c.suspicions(req, answer)...)
-			return answer, nil
+			return nil
 		}
 		c.name(fail, sent)
-		if answer.Text != "" {
-			answer.Incomplete = true
-			answer.Notes = d.notes
-			return answer, fail
-		}
-		if d.adapt(fail) {
-			continue // another request, not another try of the same: no wait, no attempt counted
+		if adapt(fail) {
+			continue
 		}
 		limit := c.cfg.MaxRetries
 		if fail.retries > 0 {
 			limit = min(limit, fail.retries)
 		}
 		if !fail.retry || attempt > limit {
-			return Answer{}, fail
+			return fail
 		}
 		delay := backoff(attempt, fail.after, c.random())
 		if c.cfg.OnRetry != nil {
 			c.cfg.OnRetry(attempt, delay, fail.reason())
 		}
 		if err := c.sleep(ctx, delay); err != nil {
-			return Answer{}, c.name(ended(ctx), sent)
+			return c.name(ended(ctx), sent)
 		}
 		attempt++
 	}
@@ -188,7 +205,15 @@ func (c *Client) suspicions(req Request, a Answer) []string {
 func (c *Client) try(ctx context.Context, d *dialect, stream io.Writer) (Answer, *Error) {
 	x := c.newExchange(ctx, d.zeroTemperature)
 	defer x.close()
-	if fail := x.send(d); fail != nil {
+	fail := x.send(func(ctx context.Context, api *openai.Client) (err error) {
+		if d.whole {
+			_, err = api.CreateChatCompletion(ctx, d.wire())
+		} else {
+			_, err = api.CreateChatCompletionStream(ctx, d.wire())
+		}
+		return err
+	})
+	if fail != nil {
 		return Answer{}, fail
 	}
 	if fail := x.refusal(); fail != nil {

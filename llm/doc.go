@@ -49,6 +49,11 @@
 // half-way, loses a last line without a newline and the error behind a comment
 // line, and it has no retries and hides the headers of an error.
 //
+// # Embeddings
+//
+// Client.Embed asks the same server's endpoint for embeddings, for the vectors of texts,
+// under the same rules. Its Config names the model that makes them.
+//
 // # A new vendor
 //
 // A vendor with an OpenAI-compatible endpoint needs no code: a base URL and a key. Its own

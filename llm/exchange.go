@@ -106,8 +106,8 @@ func (x *exchange) hurry() {
 	time.AfterFunc(x.idle, func() { x.cancel(errSilent) }) // signs of life are none now
 }
 
-// send has the library build the request and waits for the response's headers.
-func (x *exchange) send(d *dialect) *Error {
+// send has the library build the request, by build, and waits for the response's headers.
+func (x *exchange) send(build func(context.Context, *openai.Client) error) *Error {
 	c := x.client
 	key := c.key()
 	cfg := openai.DefaultConfig(key)
@@ -120,13 +120,7 @@ func (x *exchange) send(d *dialect) *Error {
 	}
 	cfg.BaseURL = c.cfg.BaseURL
 	cfg.HTTPClient = x
-	api := openai.NewClientWithConfig(cfg)
-	var err error
-	if d.whole {
-		_, err = api.CreateChatCompletion(x.ctx, d.wire())
-	} else {
-		_, err = api.CreateChatCompletionStream(x.ctx, d.wire())
-	}
+	err := build(x.ctx, openai.NewClientWithConfig(cfg))
 	switch {
 	case x.response != nil:
 		return nil // whatever the library made of the empty body

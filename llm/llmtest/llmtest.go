@@ -41,6 +41,9 @@ type Step struct {
 	Drop  bool          // break the connection after Text
 	Hang  bool          // after Text send nothing more until the client goes away
 
+	// Embed answers a request for embeddings with the vector of each text.
+	Embed func(text string) []float32
+
 	// Handle answers by itself, when set; the other fields are not used.
 	Handle http.HandlerFunc
 }
@@ -167,6 +170,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case step.Handle != nil:
 		step.Handle(w, r)
+	case r.URL.Path == "/v1/embeddings" && (step.Embed != nil || step.Status != 0):
+		s.embed(w, r, step, body)
 	case !strings.HasSuffix(r.URL.Path, "/chat/completions") || !strings.HasPrefix(r.URL.Path, "/v1/") && !strings.HasPrefix(r.URL.Path, "/openai/"):
 		http.Error(w, "404 page not found", http.StatusNotFound)
 	case r.Method != http.MethodPost || !valid:
@@ -174,6 +179,27 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.play(w, r, step, req.Chat)
 	}
+}
+
+func (s *Server) embed(w http.ResponseWriter, r *http.Request, step Step, body []byte) {
+	if step.Embed == nil {
+		s.play(w, r, step, Chat{})
+		return
+	}
+	var in struct {
+		Model string   `json:"model"`
+		Input []string `json:"input"`
+	}
+	if json.Unmarshal(body, &in) != nil {
+		http.Error(w, `{"error":{"message":"input must be a list of texts"}}`, http.StatusBadRequest)
+		return
+	}
+	data := []any{}
+	for i, text := range in.Input {
+		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": step.Embed(text)})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	io.WriteString(w, toJSON(map[string]any{"object": "list", "model": in.Model, "data": data, "usage": usageJSON(step.Usage, 0)}))
 }
 
 func (s *Server) play(w http.ResponseWriter, r *http.Request, step Step, chat Chat) {
