@@ -1,0 +1,259 @@
+package code
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// ignoreFile is a .gitignore or .git/info/exclude with the files that have a say before
+// it. Its rules are git's, and a test holds them against git. No library is used: that of
+// go-git takes "[!a]", "a/**/b" and "a**b" for something else than git, the others are
+// not kept any more or know a single file only.
+type ignoreFile struct {
+	outer *ignoreFile // that of a parent directory; nil is none
+	dir   string      // slash path with "/" behind it, or "": what patterns are relative to
+	rules []ignoreRule
+}
+
+// ignoreRule is a line.
+type ignoreRule struct {
+	unless  bool // begins with "!"
+	dirOnly bool // ends in "/"
+	path    bool // has another "/": holds for the path, others for the name alone
+
+	// One of these says what matches: a whole text, an end, or a pattern.
+	literal, suffix string
+	pattern         *regexp.Regexp
+}
+
+// ignores reports whether a file or directory with a path below the root that the
+// file's dir is relative to is ignored. It does not look at the directories above it.
+func (f *ignoreFile) ignores(path string, dir bool) bool {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	for ; f != nil; f = f.outer {
+		below, ok := strings.CutPrefix(path, f.dir)
+		if !ok {
+			continue
+		}
+		for i := len(f.rules) - 1; i >= 0; i-- { // the last rule decides
+			r := &f.rules[i]
+			if r.dirOnly && !dir {
+				continue
+			}
+			text := name
+			if r.path {
+				text = below
+			}
+			if r.matches(text) {
+				return !r.unless
+			}
+		}
+	}
+	return false
+}
+
+func (r *ignoreRule) matches(text string) bool {
+	switch {
+	case r.pattern != nil:
+		return r.pattern.MatchString(bytewise(text))
+	case r.suffix != "":
+		return strings.HasSuffix(text, r.suffix)
+	}
+	return r.literal == text
+}
+
+// parseIgnore reads the text of an ignore file; it returns outer when that has no rules.
+func parseIgnore(text []byte, dir string, outer *ignoreFile) *ignoreFile {
+	f := &ignoreFile{outer: outer, dir: dir}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+		if r, ok := parseRule(string(line)); ok {
+			f.rules = append(f.rules, r)
+		}
+	}
+	if len(f.rules) == 0 {
+		return outer
+	}
+	return f
+}
+
+func parseRule(line string) (r ignoreRule, ok bool) {
+	if line == "" || line[0] == '#' {
+		return r, false
+	}
+	line, r.unless = strings.CutPrefix(withoutEndSpaces(line), "!")
+	line, r.dirOnly = strings.CutSuffix(line, "/")
+	r.path = strings.Contains(line, "/")
+	line = strings.TrimPrefix(line, "/")
+	if line == "" {
+		return r, false
+	}
+	switch {
+	case !strings.ContainsAny(line, `*?[\`):
+		r.literal = line
+		return r, true
+	case !r.path && line[0] == '*' && len(line) > 1 && !strings.ContainsAny(line[1:], `*?[\`):
+		r.suffix = line[1:]
+		return r, true
+	}
+	expr, ok := ignoreExpression(line, r.path)
+	if !ok {
+		return r, false
+	}
+	p, err := regexp.Compile(expr)
+	r.pattern = p
+	return r, err == nil
+}
+
+// withoutEndSpaces cuts spaces at the end, but those behind a backslash.
+func withoutEndSpaces(line string) string {
+	end := 0
+	for i := 0; i < len(line); i++ {
+		if line[i] == '\\' && i+1 < len(line) {
+			i++
+			end = i + 1
+		} else if line[i] != ' ' {
+			end = i + 1
+		}
+	}
+	return line[:end]
+}
+
+// ignoreExpression makes a regular expression of a pattern, which takes time in
+// proportion to the text whatever the pattern is. ok is false for a pattern that matches
+// nothing.
+func ignoreExpression(p string, path bool) (expr string, ok bool) {
+	var b strings.Builder
+	b.WriteString(`(?s)\A`)
+	first := strings.IndexAny(p, `*?[\`)
+	for i := 0; i < len(p); {
+		switch c := p[i]; c {
+		case '*':
+			from := i
+			for i < len(p) && p[i] == '*' {
+				i++
+			}
+			// Two are directories when they are all that is between two slashes. Git
+			// compares what is before the first sign on its own, and then takes that
+			// sign for the beginning.
+			if !path || i-from < 2 || from > first && p[from-1] != '/' || i < len(p) && p[i] != '/' {
+				b.WriteString(`[^/]*`)
+			} else if i == len(p) {
+				b.WriteString(`.*`)
+			} else {
+				b.WriteString(`(?:.*/)?`)
+				i++
+			}
+		case '?':
+			b.WriteString(`[^/]`)
+			i++
+		case '[':
+			class, n := ignoreClass(p[i:])
+			if n == 0 {
+				return "", false
+			}
+			b.WriteString(class)
+			i += n
+		case '\\':
+			if i+1 == len(p) {
+				return "", false
+			}
+			b.WriteString(quoteByte(p[i+1]))
+			i += 2
+		default:
+			b.WriteString(quoteByte(c))
+			i++
+		}
+	}
+	b.WriteString(`\z`)
+	return b.String(), true
+}
+
+var posixClass = regexp.MustCompile(`\A\[:(?:alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit):\]`)
+
+// ignoreClass makes the class that p begins with, and says how long it is in p; 0 if it
+// does not end.
+func ignoreClass(p string) (class string, length int) {
+	var b strings.Builder
+	b.WriteByte('[')
+	i := 1
+	not := i < len(p) && (p[i] == '!' || p[i] == '^')
+	if not {
+		b.WriteString(`^/`)
+		i++
+	}
+	members := 0
+	one := func() (c byte, ok bool) {
+		if p[i] == '\\' {
+			i++
+		}
+		if i == len(p) {
+			return 0, false
+		}
+		i++
+		return p[i-1], true
+	}
+	for first := i; i < len(p); {
+		if p[i] == ']' && i > first {
+			b.WriteByte(']')
+			if members == 0 {
+				return `[^\x{0}-\x{10ffff}]`, i + 1 // "[/]"
+			}
+			return b.String(), i + 1
+		}
+		if strings.HasPrefix(p[i:], "[:") {
+			m := posixClass.FindString(p[i:])
+			if m == "" {
+				return "", 0
+			}
+			b.WriteString(m)
+			members++
+			i += len(m)
+			continue
+		}
+		from, ok := one()
+		if !ok {
+			return "", 0
+		}
+		to := from
+		if i+1 < len(p) && p[i] == '-' && p[i+1] != ']' {
+			i++
+			if to, ok = one(); !ok {
+				return "", 0
+			}
+		}
+		// To git "[b-a]" is b. No class matches a slash, which only "/" and "**" do.
+		for _, r := range [3][2]int{{int(from), int(from)}, {int(from), min(int(to), '/'-1)}, {max(int(from), '/'+1), int(to)}} {
+			if r[0] <= r[1] && r[0] != '/' {
+				b.WriteString(quoteByte(byte(r[0])) + "-" + quoteByte(byte(r[1])))
+				members++
+			}
+		}
+		if not {
+			members++ // "[^/]" is all
+		}
+	}
+	return "", 0
+}
+
+func quoteByte(c byte) string {
+	const hex = "0123456789abcdef"
+	return `\x{` + string([]byte{hex[c>>4], hex[c&15]}) + `}`
+}
+
+// bytewise makes a rune of each byte: to git patterns are bytes.
+func bytewise(text string) string {
+	for i := 0; i < len(text); i++ {
+		if text[i] >= utf8.RuneSelf {
+			runes := make([]rune, len(text))
+			for j := range len(text) {
+				runes[j] = rune(text[j])
+			}
+			return string(runes)
+		}
+	}
+	return text
+}
