@@ -39,6 +39,9 @@ func (f *folded) mark(sampled bool) string {
 	if len(f.functions) == 1 {
 		functions = "function"
 	}
+	if f.calls == 0 && f.flags == 0 {
+		return fmt.Sprintf("[%d %s folded]", len(f.functions), functions) // nothing ran, see [Of]
+	}
 	return fmt.Sprintf("[%s %s of %d %s folded]", number(f.calls, f.flags), calls, len(f.functions), functions)
 }
 

@@ -61,7 +61,7 @@ func (r *Reader) Context(limit int) string {
 	r.near()
 	names := limit - r.Count(text) - 30 // for the heading
 	if others := r.Index(names); others != "" && names > 0 {
-		text += "## Other functions that ran\n\n" + others
+		text += "## " + r.m.words().others + "\n\n" + others
 	}
 	return text
 }

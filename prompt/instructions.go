@@ -3,12 +3,9 @@ package prompt
 import "tracerag/calltree"
 
 // instructions open the default variant. They depend on nothing but the number
-// of runs, and whether values were observed or anything is left out: prompt caches match equal beginnings.
+// of runs, if there are any, and whether values were observed or anything is left out: prompt caches match equal beginnings.
 func (m *material) instructions() string {
-	first, sources, values, cut := instructionsOne, instructionsSourcesOne, "", ""
-	if len(m.runs) == 2 {
-		first, sources = instructionsTwo, instructionsSourcesTwo
-	}
+	sources, values, cut := m.words().sources, "", ""
 	if m.observed() {
 		values = instructionsValues
 	}
@@ -16,9 +13,9 @@ func (m *material) instructions() string {
 		sources += instructionsTypes
 	}
 	if m.cut != nil {
-		cut = instructionsCut
+		cut = m.words().cut
 	}
-	return first + instructionsReading + values + sources + cut + instructionsAnswering
+	return m.words().opening + m.words().reading + values + sources + cut + instructionsAnswering
 }
 
 // observed reports whether the trees have values.

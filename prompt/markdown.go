@@ -9,7 +9,7 @@ func renderMarkdown(parts []part) []segment {
 	for _, p := range parts {
 		s := segment{section: p.name(), text: markdownHead(&p)}
 		switch p.kind {
-		case partTree:
+		case partTree, partCallers:
 			s.text += codeBlock("text", p.text)
 		case partNotes, partModules:
 			for note := range strings.Lines(p.text) {
@@ -50,9 +50,9 @@ func markdownHead(p *part) string {
 	case partModules:
 		return "## Modules\n\nFiles outside of the main module begin with a short name:\n\n"
 	case partNotes:
-		return "## What the recording" + of(p) + " lacks\n\n"
-	case partTree:
-		h := "## Call tree" + of(p)
+		return "## " + p.heading + of(p) + " lacks\n\n"
+	case partTree, partCallers:
+		h := "## " + p.heading + of(p)
 		if p.command != "" {
 			h += ": " + codeSpan(p.command)
 		}

@@ -39,6 +39,7 @@ type item struct {
 // material is an input with the sources found.
 type material struct {
 	question string
+	static   bool // see [Input.Static]
 	runs     []runMaterial
 	order    []trace.Function // all functions, in the order of their first calls
 	texts    map[trace.Function]source.Text
@@ -72,6 +73,7 @@ type runMaterial struct {
 // collect looks up the source of every function in the trees.
 func collect(in Input) (*material, error) {
 	m := &material{
+		static:   in.Static,
 		mask:     func(s string) string { return s },
 		texts:    map[trace.Function]source.Text{},
 		items:    map[trace.Function]*item{},

@@ -26,6 +26,10 @@ type Input struct {
 	Question string // none is fine: the prompt then has none
 	Runs     []Run  // one, or two to compare
 
+	// Static says that nothing ran: the only run's tree has functions that were found in the
+	// source below functions that call them, and its counts mean nothing.
+	Static bool
+
 	// Source returns the text of a function; nil leaves all sources missing.
 	Source func(trace.Function) source.Text
 	// Position returns a function's place for the tree, such as
@@ -143,6 +147,9 @@ func Build(in Input, o Options) (*Prompt, error) {
 	}
 	if len(in.Runs) < 1 || len(in.Runs) > 2 {
 		return nil, fmt.Errorf("a prompt is about one run or two, not %d", len(in.Runs))
+	}
+	if err := in.checkStatic(&o); err != nil {
+		return nil, err
 	}
 	if own := o.Variant == Ordered && o.Template == ""; !o.Types && !(own && o.Budget > 0) {
 		in.Named = nil

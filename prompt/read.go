@@ -252,10 +252,10 @@ func (r *Reader) around(e *entry, how string, next func(*entry) []*entry) string
 		parts = append(parts, part)
 	}
 	if e.root && how == "called by" {
-		parts = append(parts, "nothing that was recorded: it begins the program or a goroutine, or the runtime calls it")
+		parts = append(parts, r.m.words().begins)
 	}
 	if len(parts) == 0 {
-		parts = []string{"nothing that was recorded"}
+		parts = []string{r.m.words().none}
 	}
 	return fmt.Sprintf("%s %s: %s", e.fullName(), how, strings.Join(parts, ", "))
 }
@@ -284,9 +284,9 @@ func (r *Reader) notFound(name string) string {
 	case strings.HasPrefix(name, "#"):
 		return name + ": no node of the call tree has that handle"
 	}
-	text := oneLine(name) + ": no function of that name ran"
+	text := oneLine(name) + ": " + r.m.words().missing
 	if near := r.nearest(name); len(near) > 0 {
-		text += ", but " + strings.Join(near, ", ") + " did"
+		text += ", but " + strings.Join(near, ", ") + r.m.words().nearby
 	}
 	return text
 }

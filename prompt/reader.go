@@ -48,6 +48,9 @@ func NewReader(in Input, o Options) (*Reader, error) {
 	if len(in.Runs) < 1 || len(in.Runs) > 2 {
 		return nil, fmt.Errorf("one run or two can be read, not %d", len(in.Runs))
 	}
+	if err := in.checkStatic(&o); err != nil {
+		return nil, err
+	}
 	m, err := collect(in)
 	if err != nil {
 		return nil, err

@@ -135,20 +135,20 @@ func (s *Rounds) prompt(index int) *Prompt {
 	add("instructions", s.instructions())
 	for i := range s.m.runs {
 		r := &s.m.runs[i]
-		label := "The run: "
+		label := s.m.words().first
 		if r.label != "" {
 			label = "Run " + r.label + ": "
 		}
 		add("runs", label+codeSpan(r.title))
 		if len(r.notes) > 0 {
-			add("losses", "What the recording lacks:\n- "+strings.Join(r.notes, "\n- "))
+			add("losses", s.m.words().gaps+" lacks:\n- "+strings.Join(r.notes, "\n- "))
 		}
 	}
-	heading := "## Functions that ran, by package, in the order of first calls\n\n"
+	heading := s.m.words().index
 	if len(s.read.Sources) > 0 {
-		heading = "## Other functions that ran\n\n"
+		heading = s.m.words().others
 	}
-	add("index", heading+s.Index(index))
+	add("index", "## "+heading+"\n\n"+s.Index(index))
 	if len(s.read.Lists) > 0 {
 		add("lists", "## Callers, callees and packages\n\n- "+strings.Join(s.read.Lists, "\n- "))
 	}
@@ -190,19 +190,20 @@ func (s *Rounds) pieces(add func(section, text string)) {
 
 // instructions are the same in all rounds with sources.
 func (s *Rounds) instructions() string {
-	runs := "You are asked about a Go program. One run of it was recorded."
-	counts := `"x3" after a name: called three times`
+	w := s.m.words()
+	counts := `"x3" after a name: called three times. `
 	if len(s.m.runs) == 2 {
-		runs = "You are asked about a Go program. Two runs of it were recorded, A and B."
-		counts = `"x3" after a name: called three times in each run; "x2/x7": twice in run A, seven times in run B; "A" or "B": in that run only`
+		counts = `"x3" after a name: called three times in each run; "x2/x7": twice in run A, seven times in run B; "A" or "B": in that run only. `
 	}
-	text := runs + " Below are the names of the functions that ran"
+	if s.m.static {
+		counts = ""
+	}
+	text := w.about + " Below are " + w.names
 	if len(s.read.Sources) > 0 {
 		text += ", the sources that you asked for"
 	}
-	text += ", and the question.\n\nHow to read it:\n- " + counts + `. A name that begins with a dot is a method of the type before it. "[12 more: p3]" or "p3 name (12)": functions that are not listed; p3 is a handle to ask for.
-- A function that is not named was not called, or was not recorded: the standard library and package initialisation usually are not.
-`
+	text += ", and the question.\n\nHow to read it:\n- " + counts + `A name that begins with a dot is a method of the type before it. "[12 more: p3]" or "p3 name (12)": functions that are not listed; p3 is a handle to ask for.
+- ` + w.absent + "\n"
 	if len(s.read.Sources) > 0 {
 		text += `- "[lines 31-90 left out]" in a source: those lines are not shown; "[lines 31-90 left out: did not run]": nor did they run; "[signature only: ...]": ask for the function again to see them. Closures are part of the function that they belong to. A number in front of a source line is its line number in the file (the first, every fifth, each after a gap); count on from there.
 `

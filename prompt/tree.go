@@ -34,7 +34,7 @@ func (m *material) treeText(r *runMaterial, v Variant) string {
 	}
 	var b strings.Builder
 	// A strings.Builder does not fail, and WriteText fails only where it does.
-	_ = r.tree.WriteText(&b, calltree.View{Counts: true, Positions: true, Values: true, File: file, Fold: m.cut.fold()})
+	_ = r.tree.WriteText(&b, calltree.View{Counts: !m.static, Positions: true, Values: true, File: file, Fold: m.cut.fold()})
 	return clean(m.mask(b.String()))
 }
 

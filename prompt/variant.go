@@ -44,6 +44,7 @@ const (
 	partModules      partKind = "modules"
 	partNotes        partKind = "notes"
 	partTree         partKind = "call tree"
+	partCallers      partKind = "callers"
 	partSources      partKind = "sources"
 	partTypes        partKind = "types"
 )
@@ -64,6 +65,7 @@ type part struct {
 	kind    partKind
 	run     string // label; "" of the only run or of none; "both"
 	only    bool   // sources that only this run has
+	heading string // of a tree and of notes
 	command string // of a tree
 	text    string
 	items   []*item // of sources and types
@@ -197,12 +199,12 @@ func (m *material) notes(i int) []part {
 	if len(m.runs[i].notes) == 0 {
 		return nil
 	}
-	return []part{{kind: partNotes, run: m.runs[i].label, text: strings.Join(m.runs[i].notes, "\n")}}
+	return []part{{kind: partNotes, run: m.runs[i].label, heading: m.words().gaps, text: strings.Join(m.runs[i].notes, "\n")}}
 }
 
 func (m *material) tree(i int, v Variant) part {
 	r := &m.runs[i]
-	return part{kind: partTree, run: r.label, command: r.title, text: m.treeText(r, v)}
+	return part{kind: m.words().tree, run: r.label, heading: m.words().title, command: r.title, text: m.treeText(r, v)}
 }
 
 func (m *material) unionLabel() string {
