@@ -22,7 +22,7 @@ import (
 	"tracerag/trace/target"
 )
 
-// planFiles is the number of plans and facts that are kept, the latest used ones.
+// planFiles is the number of plans, images and facts that are kept, the latest used ones.
 const planFiles = 128
 
 // planMagic begins a file with a plan. The plan's key follows, so that a plan under
@@ -30,7 +30,7 @@ const planFiles = 128
 const planMagic = "tracerag plan file 1\n"
 
 // planName is what the files of plans are called.
-var planName = regexp.MustCompile(`^([0-9a-f]{32}\.(plan|facts)|new-[0-9]+)$`)
+var planName = regexp.MustCompile(`^([0-9a-f]{32}\.(plan|facts|image)|new-[0-9]+)$`)
 
 // planKey is the SHA-256 of everything that a plan depends on: the planner, the program's
 // code and tables, and what is to be recorded. A build ID is not enough. Whoever
@@ -180,6 +180,15 @@ func mostPlan(f *executable.File) int64 {
 
 // load returns the plan that is kept, nil if there is none that can be used.
 func (c *plans) load(f *executable.File) *plan.Plan {
+	p, err := usable(c.encoded(f), f)
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// encoded returns the plan that is kept, as it was written; nil if there is none.
+func (c *plans) encoded(f *executable.File) []byte {
 	if c == nil {
 		return nil
 	}
@@ -188,15 +197,29 @@ func (c *plans) load(f *executable.File) *plan.Plan {
 	if !ok {
 		return nil
 	}
-	p, err := plan.Decode(rest)
-	if err != nil || p.Fits(f) != nil {
-		return nil // of another version of ours, or damaged: it is planned and written anew
+	return rest
+}
+
+// usable reads a plan. An error says that it is of another version of ours, or damaged: then
+// it is planned and written anew.
+func usable(encoded []byte, f *executable.File) (*plan.Plan, error) {
+	p, err := plan.Decode(encoded)
+	if err == nil {
+		err = p.Fits(f)
 	}
-	return p
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // read returns a file's content, nil if it is not ours alone, or longer than it may be.
 func (c *plans) read(name string, most int64) []byte {
+	return c.readInto(name, most, func(n int64) []byte { return make([]byte, n) })
+}
+
+// readInto is read into memory that room gives; nil is none.
+func (c *plans) readInto(name string, most int64, room func(n int64) []byte) []byte {
 	// Not to follow a link, and not to wait for whoever writes to a pipe.
 	file, err := c.dir.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -207,7 +230,10 @@ func (c *plans) read(name string, most int64) []byte {
 	if err != nil || !info.Mode().IsRegular() || private(info) != nil || info.Size() > most {
 		return nil
 	}
-	data := make([]byte, info.Size()) // and no more, if it is growing
+	data := room(info.Size()) // and no more, if it is growing
+	if data == nil {
+		return nil
+	}
 	if _, err := io.ReadFull(file, data); err != nil {
 		return nil
 	}
@@ -261,6 +287,7 @@ func (c *plans) remove(t *target.Target) {
 		return
 	}
 	_ = c.dir.Remove(c.name())
+	_ = c.dir.Remove(c.imageName())
 	if key, _, ok := factsKey(c.planner, t.Binary.Info()); ok {
 		_ = c.dir.Remove(factsName(key))
 	}
@@ -276,21 +303,28 @@ func (c *plans) prune() {
 	}
 	defer dir.Close()
 	files, err := dir.ReadDir(-1)
-	if err != nil || len(files) <= planFiles {
+	if err != nil {
 		return
 	}
 	type aged struct {
 		name string
+		size int64
 		used time.Time
 	}
 	var all []aged
 	for _, f := range files {
 		if info, err := f.Info(); err == nil && planName.MatchString(f.Name()) && !info.IsDir() {
-			all = append(all, aged{f.Name(), info.ModTime()})
+			all = append(all, aged{f.Name(), info.Size(), info.ModTime()})
 		}
 	}
 	slices.SortFunc(all, func(a, b aged) int { return b.used.Compare(a.used) })
-	for _, f := range all[min(planFiles, len(all)):] {
-		_ = c.dir.Remove(f.name)
+	images := int64(0)
+	for i, f := range all {
+		if strings.HasSuffix(f.name, ".image") {
+			images += f.size
+		}
+		if i >= planFiles || strings.HasSuffix(f.name, ".image") && images > mostImages {
+			_ = c.dir.Remove(f.name)
+		}
 	}
 }

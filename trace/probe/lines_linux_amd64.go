@@ -12,7 +12,6 @@ import (
 	"tracerag/trace"
 	"tracerag/trace/probe/patch"
 	"tracerag/trace/probe/patch/lines"
-	"tracerag/trace/probe/patch/plan"
 	"tracerag/trace/probe/payload"
 	"tracerag/trace/probe/ptrace"
 	"tracerag/trace/target"
@@ -49,7 +48,7 @@ func (r *running) unseal(t *target.Target, p *prepared) error {
 	if p.protects {
 		return nil // what it protects could be this: marks would fault
 	}
-	if !slices.ContainsFunc(p.plan.Marks, func(m plan.BlockMark) bool { return m.Once }) {
+	if im := p.image; im != nil && !im.once || im == nil && !once(p.plan) {
 		return nil
 	}
 	// What may be written counts as data, which a limit may be set to, and becomes

@@ -33,10 +33,11 @@ type Live struct {
 
 // Start starts the target as Record does, and lets it run.
 func Start(ctx context.Context, t *target.Target, o Options) (*Live, error) {
-	p, err := prepare(t, o)
+	p, err := begin(t, o)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { p.image.free() }()
 	l := &Live{t: t, p: p, tr: t.NewTrace("probe")}
 	if l.r, err = start(t, p, o); err != nil {
 		return nil, err
@@ -54,6 +55,10 @@ func Start(ctx context.Context, t *target.Target, o Options) (*Live, error) {
 	if err := l.r.proc.Detach(); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("%s: letting it run: %w", t.Path, err)
+	}
+	if p.keep != nil { // while it runs
+		p.keep()
+		p.keep = nil
 	}
 	return l, nil
 }

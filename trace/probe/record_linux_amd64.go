@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bytes"
 	"context"
 	"debug/elf"
 	"errors"
@@ -38,7 +37,12 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 
 // prepared is what is known before the target starts.
 type prepared struct {
-	plan    *plan.Plan
+	plan    *plan.Plan // nil until ready, if there is an image
+	image   *image     // what an earlier start made of the plan; may be nil
+	keep    func()     // keeps what this one made of it; may be nil
+	decoded chan error // the plan's, if there is an image
+	dir     string     // where plans are kept, if this one is
+	key     planKey
 	cached  bool // the plan was made by an earlier run
 	code    code
 	runtime payload.Runtime
@@ -48,7 +52,33 @@ type prepared struct {
 	sealed   bool // the target was killed for making its code writable
 }
 
+// prepare is begin, and waits for the plan.
 func prepare(t *target.Target, o Options) (*prepared, error) {
+	p, err := begin(t, o)
+	if err != nil {
+		return nil, err
+	}
+	if p.ready() != nil {
+		return planAnew(t, o)
+	}
+	p.image.free()
+	p.image = nil
+	return p, nil
+}
+
+// ready waits until the plan is there. An error says that it cannot be used.
+func (p *prepared) ready() error {
+	if p.decoded != nil {
+		err := <-p.decoded
+		p.decoded = nil
+		return err
+	}
+	return nil
+}
+
+// begin finds out what must be known of a target. If there is an image of its plan, the plan
+// itself is decoded meanwhile: see ready.
+func begin(t *target.Target, o Options) (*prepared, error) {
 	f := t.Binary
 	runtime, err := suits(t)
 	if err != nil {
@@ -72,7 +102,20 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 	}
 	defer e.Close()
 	p := &prepared{runtime: runtime, entry: e.Entry, code: newCode(f), protects: own.Protects != ""}
-	if p.plan = kept.load(f); p.plan != nil {
+	if kept != nil {
+		p.dir, p.key = o.CacheDir, kept.key
+	}
+	encoded := kept.encoded(f)
+	if p.image = kept.loadImage(f, encoded); p.image != nil {
+		p.cached, p.decoded = true, make(chan error, 1)
+		go func() {
+			var err error
+			p.plan, err = usable(encoded, f)
+			p.decoded <- err
+		}()
+		return p, nil
+	}
+	if p.plan, err = usable(encoded, f); err == nil {
 		p.cached = true
 		return p, nil
 	}
@@ -192,6 +235,9 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 	if err == nil {
 		err = r.writeText(patches, text)
 	}
+	if err == nil {
+		err = p.ready()
+	}
 	if err != nil {
 		return r.other(t, p, o, err)
 	}
@@ -224,60 +270,6 @@ func planAnew(t *target.Target, o Options) (*prepared, error) {
 	return prepare(t, Options{NoInlined: o.NoInlined, NoLines: o.NoLines, Memory: o.Memory})
 }
 
-// heldText is a part of a program's text, as it was read when it was held. It is tens of
-// megabytes that nobody needs for long, so it is no garbage.
-type heldText struct {
-	from uint64
-	code []byte
-}
-
-func newHeldText(from, to uint64) (heldText, error) {
-	mem, err := unix.Mmap(-1, 0, int(to-from), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-	if err != nil {
-		return heldText{}, fmt.Errorf("memory for %d bytes of code: %w", to-from, err)
-	}
-	_ = unix.Madvise(mem, unix.MADV_HUGEPAGE)
-	return heldText{from, mem}, nil
-}
-
-func (h *heldText) free() {
-	if h.code != nil {
-		_ = unix.Munmap(h.code)
-		h.code = nil
-	}
-}
-
-// matches compares all code that the plan moves or replaces with what the process,
-// which is held, has there, and returns the text that has it. Nothing of it has been
-// changed until then.
-func (r *running) matches(t *target.Target, p *prepared) (text heldText, err error) {
-	slide, err := r.slide(p)
-	if err != nil {
-		return text, err
-	}
-	lo, hi := ^uint64(0), uint64(0)
-	for at, code := range p.plan.Displaced(slide) {
-		lo, hi = min(lo, at), max(hi, at+uint64(len(code)))
-	}
-	if first, end := t.Binary.TextStart+slide, t.Binary.Funcs[len(t.Binary.Funcs)-1].End+slide; lo > hi {
-		return text, nil // nothing is changed
-	} else if lo < first || hi > end {
-		return text, fmt.Errorf("the plan has code at %#x to %#x, the program from %#x to %#x", lo, hi, first, end)
-	}
-	if text, err = newHeldText(lo, hi); err != nil {
-		return text, err
-	}
-	if n, err := r.proc.ReadAt(text.code, int64(lo)); n < len(text.code) {
-		return text, fmt.Errorf("reading its code: %w", err)
-	}
-	for at, code := range p.plan.Displaced(slide) {
-		if !bytes.Equal(text.code[at-lo:][:len(code)], code) {
-			return text, fmt.Errorf("the code at %#x is not that of its file", at)
-		}
-	}
-	return text, nil
-}
-
 // slide is how far the program was loaded from its link-time addresses.
 func (r *running) slide(p *prepared) (uint64, error) {
 	entry, err := r.proc.Entry()
@@ -292,7 +284,14 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]stubs.Patch, 
 		return nil, err
 	}
 	r.text = t.Binary.TextStart + slide
-	if err := r.share(t, p.plan.Inner(), o); err != nil {
+	var inner []uint32
+	var changed, marks uint64
+	if im := p.image; im != nil {
+		inner, changed, marks = im.words(), im.changes, im.marks
+	} else {
+		inner, changed, marks = p.plan.Inner(), changes(p.plan), uint64(len(p.plan.Marks))
+	}
+	if err := r.share(t, inner, o); err != nil {
 		return nil, err
 	}
 	code, err := payload.Assemble(p.runtime, r.layout)
@@ -300,8 +299,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]stubs.Patch, 
 		return nil, err
 	}
 	stubsAt := (uint64(len(code.Bytes)) + 63) &^ 63
-	most := (stubsAt + uint64(len(p.plan.Hooks)+len(p.plan.Calls)+len(p.plan.Marks)+len(p.plan.Waypoints))*maxStub + 4095) &^ 4095
-	plan := *p.plan
+	most := (stubsAt + changed*maxStub + 4095) &^ 4095
 	if r.owner, err = ourselves(); err != nil {
 		return nil, err
 	}
@@ -311,7 +309,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]stubs.Patch, 
 		r.owner.Writable = 1
 	}
 	r.skip = append(r.skip, r.owner.Memory)
-	base, err := r.reserve(most, len(plan.Marks))
+	base, err := r.reserve(most, int(marks))
 	if err != nil {
 		return nil, err
 	}
@@ -322,16 +320,13 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]stubs.Patch, 
 	copy(r.mem, header[:payload.OwnerOff])
 	copy(r.mem[payload.OwnerOff+payload.OwnerSize:], header[payload.OwnerOff+payload.OwnerSize:])
 	r.watch = r.guard()
-	if r.marks.mem == nil {
-		plan.Marks = nil
-	}
 	callEntry := base + uint64(code.Call)
 	if p.protects {
 		// Should it write over a function after all, then every call of that
 		// function must find what was written.
 		callEntry = 0
 	}
-	stubs, patches, err := stubs.Emit(&plan, base+stubsAt, slide, stubs.Entries{
+	stubs, patches, err := r.emit(p, base+stubsAt, slide, stubs.Entries{
 		Enter: base + uint64(code.Enter), Go: base + uint64(code.Enter), Leaf: base + uint64(code.Leaf), Block: base + uint64(code.Block), Bare: base + uint64(code.Bare),
 		Way:   base + uint64(code.Way),
 		Call:  callEntry,
@@ -355,6 +350,25 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]stubs.Patch, 
 		return nil, err
 	}
 	return patches, nil
+}
+
+// emit returns the stubs and patches of the plan: those of the image, if that has them.
+func (r *running) emit(p *prepared, at, slide uint64, e stubs.Entries) ([]byte, []stubs.Patch, error) {
+	if p.image != nil && p.image.fits(at, e) {
+		return p.image.stubs, p.image.allPatches(), nil
+	}
+	if err := p.ready(); err != nil {
+		return nil, nil, err
+	}
+	plan := *p.plan
+	if r.marks.mem == nil {
+		plan.Marks = nil
+	}
+	code, patches, err := stubs.Emit(&plan, at, slide, e)
+	if err == nil && slide == 0 && p.dir != "" && !r.unmarked {
+		p.keep = func() { newImage(&plan, at, e, code, patches).keep(p.dir, p.key, &plan) }
+	}
+	return code, patches, err
 }
 
 // reserve finds room for so many bytes of code, and maps memory for the marks behind
