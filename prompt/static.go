@@ -76,7 +76,7 @@ var foundWords = wording{
 	cut:     instructionsCutStatic,
 	about:   "You are asked about a Go program. No run of it was recorded: its source was searched for the words of the question.",
 	names:   "the names of the functions that were found, and of their callers",
-	absent:  "A function that is not named was not found by its words; it may matter all the same.",
+	absent:  "A function that is not named was not found by its words; it may matter anyway.",
 	first:   "Searched: ",
 	index:   "Functions that were found, by package",
 	others:  "Other functions that were found",
@@ -92,7 +92,7 @@ const instructionsStatic = `You are asked about a Go program. No run of it was r
 const instructionsReadingStatic = `
 How to read it:
 - Below "Callers in the source", each function is indented below a function whose source calls it, or may call it through an interface. This shows what can be called, not what is called in a run, how often, or in which order.
-- What is not here was not found by the words of the question. It may matter all the same.
+- What is not here was not found by the words of the question. It may matter anyway.
 `
 
 const instructionsSourcesStatic = `- The sources are in the order of that tree, each once, under its function's name and its place as file:first line-last line.

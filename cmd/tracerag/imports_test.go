@@ -47,7 +47,7 @@ var layers = map[string][]string{
 	"redact/redacttest": {},
 	"export":            {"calltree", "phrase", "trace", "trace/symbol"},
 	"output":            {"redact", "visible"},
-	"session":           {"atomicfile", "calltree", "phrase", "prompt", "prompt/tokens", "rank", "redact", "source", "trace", "trace/store", "visible"},
+	"session":           {"atomicfile", "calltree", "code", "knowledge", "phrase", "prompt", "prompt/tokens", "rank", "redact", "source", "trace", "trace/store", "trace/symbol", "visible"},
 	"prompt/tokens":     {},
 	"prompt":            {"phrase", "calltree", "source", "trace", "trace/symbol", "prompt/tokens", "visible"},
 	"visible":           {},

@@ -115,3 +115,19 @@ func hex(c byte) int {
 	}
 	return -1
 }
+
+// Join returns the linker name of a function of a package: the opposite of Package and
+// Local.
+func Join(path, local string) string {
+	const digits = "0123456789abcdef"
+	var b strings.Builder
+	last := strings.LastIndexByte(path, '/') + 1
+	for i := 0; i < len(path); i++ {
+		if c := path[i]; c <= ' ' || i >= last && c == '.' || c == '%' || c == '"' || c >= 0x7F {
+			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String() + "." + local
+}

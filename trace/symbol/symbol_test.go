@@ -24,6 +24,9 @@ func TestNames(t *testing.T) {
 		if got := Local(c.name); got != c.local {
 			t.Errorf("Local(%q) = %q, want %q", c.name, got, c.local)
 		}
+		if got := Join(c.pkg, c.local); c.pkg != "" && got != c.name {
+			t.Errorf("Join(%q, %q) = %q, want %q", c.pkg, c.local, got, c.name)
+		}
 		if got := Short(c.name); got != c.short {
 			t.Errorf("Short(%q) = %q, want %q", c.name, got, c.short)
 		}
