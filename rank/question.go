@@ -101,7 +101,7 @@ func (a *asked) mayHave(part string) bool {
 	if long, ok := abbreviations[part]; ok {
 		part = long
 	}
-	return a.begin[part[0]]
+	return a.begin[part[0]] || part == "ate" && a.begin['e'] // the one irregular form with another first letter
 }
 
 // withoutReferences returns text without what refers to other places: links,

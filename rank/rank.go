@@ -53,6 +53,9 @@ type Corpus struct {
 	// Background gives the other functions of the program, to tell which
 	// words are rare in it. Their Text alone will do. Nil is none.
 	Background iter.Seq[Function]
+
+	modules []Texts // what Background gives, by module
+	kept    Keeper
 }
 
 // Ranked is a function's place.
@@ -161,16 +164,10 @@ func score(a *asked, run Corpus, w *Weights) []textScore {
 		}
 		all.merge(seen)
 	})
-	if run.Background != nil {
-		inParallel(blocks(run.Background), func(jobs <-chan block) {
-			r, seen := newReader(a, w), newRarity(a)
-			for b := range jobs {
-				for i := range b.functions {
-					r.count(&b.functions[i], seen)
-				}
-			}
-			all.merge(seen)
-		})
+	if run.modules != nil {
+		background(a, run.modules, run.kept, w, all)
+	} else if run.Background != nil {
+		read(a, w, run.Background, all)
 	}
 	s := all.scorer(a, w)
 	for i, ws := range windows {

@@ -31,9 +31,11 @@ type Evidence struct {
 	// Passing are runs of the same program that did not fail. They are read
 	// one by one.
 	Passing iter.Seq[*trace.Trace]
-	// Others yields the texts of the functions of the program's modules, to
-	// tell which words are rare. It may yield those that ran, too.
-	Others iter.Seq[string]
+	// Others are the texts of the functions of the program's modules, to tell which words
+	// are rare. Those that ran may be among them.
+	Others []Texts
+	// Kept keeps what was counted of them.
+	Kept Keeper
 }
 
 // Declaration is what is known of a function of recorded runs beside its place.
@@ -99,10 +101,13 @@ func Runs(question string, runs []Run, e Evidence) *Ranking {
 		}
 	}
 	if e.Others != nil {
+		in.modules, in.kept = e.Others, e.Kept
 		in.Background = func(yield func(Function) bool) {
-			for text := range e.Others {
-				if !yield(Function{Text: text}) {
-					return
+			for _, m := range e.Others {
+				for f := range seqOf(m.Functions) {
+					if !yield(f) {
+						return
+					}
 				}
 			}
 		}

@@ -125,7 +125,7 @@ func TestEvidenceOfRuns(t *testing.T) {
 	if has(r, "t.pad", Unshared) || !has(r, "t.(*Table).Draw", Unshared) {
 		t.Errorf("Draw is not called by what passes: %+v", r.Functions)
 	}
-	r = Runs("border pad", []Run{with}, Evidence{Others: slices.Values(slices.Repeat([]string{"func x() { border() }"}, 50))})
+	r = Runs("border pad", []Run{with}, Evidence{Others: []Texts{{Functions: slices.Values(slices.Repeat([]string{"func x() { border() }"}, 50))}}})
 	if r.Functions[0].Name != "t.pad" {
 		t.Errorf("border is everywhere, and still: %s", order(r))
 	}

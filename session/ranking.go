@@ -34,13 +34,12 @@ func (s *Session) Rank(question string, views []*View) *rank.Ranking {
 		}
 	}
 	list := slices.Collect(maps.Keys(packages))
-	e.Others = func(yield func(string) bool) {
-		// Runs that are compared are of one program, or of two builds of it.
-		for text := range views[0].Sources.Functions(list, backgroundBytes) {
-			if !yield(text) {
-				return
-			}
-		}
+	// Runs that are compared are of one program, or of two builds of it.
+	for _, m := range views[0].Sources.Modules(list, backgroundBytes) {
+		e.Others = append(e.Others, rank.Texts{ID: m.ID, Functions: m.Functions})
+	}
+	if s.CacheDir != "" {
+		e.Kept = kept{s.CacheDir}
 	}
 	if len(views) == 1 && failed(views[0].Trace) && s.Store != nil {
 		e.Passing = s.passing(views[0])

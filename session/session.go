@@ -15,6 +15,8 @@ type Session struct {
 	Store *store.Store
 	// Mask hides secrets in all that is opened; nil leaves them.
 	Mask *Masker
+	// CacheDir is where what takes long to find out about sources is kept; "": nowhere.
+	CacheDir string
 	// Warn takes what the user should know and what ends nothing: a [*BaselineGoneError].
 	// May be nil.
 	Warn func(error)

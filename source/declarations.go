@@ -1,6 +1,9 @@
 package source
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"iter"
 	"os"
 	"slices"
@@ -14,32 +17,71 @@ import (
 // not parsed; what gofmt did not lay out may be cut in the wrong place.
 func (r *Resolver) Functions(packages []string, limit int64) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		left := limit
-		for i, m := range r.places.modules {
-			dir := r.places.moduleDir(i)
-			if dir == "" || !slices.ContainsFunc(packages, func(p string) bool { return inTree(p, m.Path) }) {
-				continue
-			}
-			for file := range goFiles(dir) {
-				info, err := os.Stat(file)
-				if err != nil || info.Size() > maxFile {
-					continue
-				}
-				if left -= info.Size(); left < 0 {
+		for _, m := range r.Modules(packages, limit) {
+			for text := range m.Functions {
+				if !yield(text) {
 					return
-				}
-				data, err := os.ReadFile(file)
-				if err != nil {
-					continue
-				}
-				for text := range functionsOf(string(data)) {
-					if !yield(text) {
-						return
-					}
 				}
 			}
 		}
 	}
+}
+
+// ModuleFiles are the Go files of a module on disk, tests left out.
+type ModuleFiles struct {
+	// ID tells these files, as they are, from all others and from themselves after a
+	// change: it has their paths, sizes and times. "" if a change might have the same,
+	// because it would be too soon after the last one or the system does not say.
+	ID    string
+	files []string
+}
+
+// Functions yields the texts of the functions in the files: see [Resolver.Functions].
+func (m ModuleFiles) Functions(yield func(string) bool) {
+	for _, file := range m.files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for text := range functionsOf(string(data)) {
+			if !yield(text) {
+				return
+			}
+		}
+	}
+}
+
+// Modules returns the files that [Resolver.Functions] reads, by module.
+func (r *Resolver) Modules(packages []string, limit int64) []ModuleFiles {
+	var out []ModuleFiles
+	left := limit
+	for i, m := range r.places.modules {
+		dir := r.places.moduleDir(i)
+		if dir == "" || !slices.ContainsFunc(packages, func(p string) bool { return inTree(p, m.Path) }) {
+			continue
+		}
+		files, sum, known := ModuleFiles{}, sha256.New(), true
+		for file := range goFiles(dir) {
+			info, err := os.Stat(file)
+			if err != nil || info.Size() > maxFile {
+				continue
+			}
+			if left -= info.Size(); left < 0 {
+				break
+			}
+			files.files = append(files.files, file)
+			stamp, ok := stampOf(info)
+			known = known && ok
+			fmt.Fprintf(sum, "%q %s\n", file, stamp)
+		}
+		if known {
+			files.ID = hex.EncodeToString(sum.Sum(nil))
+		}
+		if out = append(out, files); left < 0 {
+			break
+		}
+	}
+	return out
 }
 
 // functionsOf yields the functions of a file that gofmt has laid out: from a

@@ -3,9 +3,11 @@ package source
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestFunctionsOf(t *testing.T) {
@@ -98,5 +100,51 @@ func TestFunctionsOfModules(t *testing.T) {
 		for range r.Functions(strings.Fields(test.packages), test.limit) {
 			break
 		}
+	}
+}
+
+// TestModulesID: a module's files have another ID after a change, and none right after it.
+func TestModulesID(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.go")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", "module example.com/app\n")
+	write("a.go", "package app\n\nfunc a() {}\n")
+	id := func() string {
+		t.Helper()
+		r := New(Config{Main: Module{Path: "example.com/app", Dir: dir}})
+		modules := r.Modules([]string{"example.com/app"}, 1<<20)
+		if len(modules) != 1 {
+			t.Fatalf("%d modules, want 1", len(modules))
+		}
+		return modules[0].ID
+	}
+	if id() != "" {
+		t.Error("a file that was just written has an ID: it may change within the same moment")
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	time.Sleep(2200 * time.Millisecond)
+	first := id()
+	if first == "" || first != id() {
+		t.Errorf("the ID is %q, then %q", first, id())
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("a.go", "package app\n\nfunc b() {}\n") // of the same size
+	if err := os.Chtimes(file, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2200 * time.Millisecond)
+	if again := id(); again == first || again == "" {
+		t.Errorf("after a change the ID is %q, before it was %q", again, first)
 	}
 }

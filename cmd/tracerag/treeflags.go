@@ -70,7 +70,7 @@ func (a *app) warn(err error) { a.note("%s", withWayOut(err)) }
 
 // session opens traces of a store for this command.
 func (a *app) session(s *store.Store) *session.Session {
-	return &session.Session{Store: s, Mask: a.masker(), Warn: a.warn}
+	return &session.Session{Store: s, Mask: a.masker(), CacheDir: session.WordCache(), Warn: a.warn}
 }
 
 // open opens traces whose trees the flags choose.
