@@ -42,6 +42,7 @@ var layers = map[string][]string{
 	"source":            {},
 	"code":              {},
 	"knowledge":         {"code"},
+	"locate/treesearch": {},
 	"redact":            {"redact/rules", "trace/symbol"},
 	"redact/rules":      {},
 	"redact/redacttest": {},
