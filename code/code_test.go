@@ -89,11 +89,10 @@ func TestFormattingChangesNoHash(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(example))
 	f.Add([]byte("package p\nfunc (x"))
+	f.Add([]byte("package p\n<<<<<<< a\nfunc a() { `\n// B\nfunc b() {} /*\ntype T struct {\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		for _, d := range code.Parse(text).Decls {
-			if d.Start < 0 || d.End > len(text) || d.Start > d.End || d.Head < d.Start || d.Head > d.End || d.Doc.Start > d.Doc.End || d.Doc.End > len(text) {
-				t.Errorf("%+v is not inside of the text", d)
-			}
+		if err := sound(code.Parse(text), text); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -65,6 +65,14 @@ func (d *Decl) Symbol() string {
 	return d.Name
 }
 
+// With returns the text of the declaration with its doc comment.
+func (d *Decl) With(text []byte) []byte {
+	if d.Doc.Len() > 0 {
+		return text[min(d.Doc.Start, d.Start):d.End]
+	}
+	return d.Of(text)
+}
+
 // Span is a part of a file's text, in bytes: text[Start:End].
 type Span struct{ Start, End int }
 

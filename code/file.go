@@ -35,37 +35,41 @@ type Error struct {
 // Parse reads the text of a Go file. It does not fail: what can't be parsed is
 // missing, or [Decl.Broken], and in [File.Errors].
 func Parse(text []byte) *File {
-	f := &File{}
-	fset := token.NewFileSet()
-	tree, err := parser.ParseFile(fset, "", text, parser.ParseComments|parser.SkipObjectResolution|parser.AllErrors)
-	var broken []int
-	if list, ok := err.(scanner.ErrorList); ok {
-		for _, e := range list {
-			f.Errors = append(f.Errors, Error{e.Pos.Line, e.Msg})
-			broken = append(broken, e.Pos.Offset)
-		}
-	}
-	if tree == nil || !tree.FileStart.IsValid() {
-		return f
-	}
-	r := &reader{file: f, text: text, pos: fset.File(tree.FileStart), broken: broken, nth: map[key]int{}}
-	if tree.Name != nil {
-		f.Package = tree.Name.Name
-	}
-	f.Generated = ast.IsGenerated(tree)
-	f.Doc = r.doc(tree.Doc)
-	r.constraint(tree)
-	for _, d := range tree.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			r.function(d)
-		case *ast.GenDecl:
-			r.general(d)
-		}
-	}
-	slices.SortStableFunc(f.Decls, func(a, b Decl) int { return a.Start - b.Start })
-	r.hash()
+	f, _, _ := ParseTree(text)
 	return f
+}
+
+// ParseTree is [Parse] and returns the syntax tree, too, with the positions of its nodes.
+// The tree is go/parser's: of a file with syntax errors it may lack what the File has, and
+// of a file whose package clause is broken it is nil.
+func ParseTree(text []byte) (*File, *ast.File, *token.FileSet) {
+	fset := token.NewFileSet()
+	tree, errs := parse(fset, text)
+	f := &File{}
+	r := &reader{file: f, text: text, nth: map[key]int{}}
+	if len(errs) == 0 {
+		r.read(piece{end: len(text)}, tree, fset)
+	} else {
+		r.salvage(errs)
+	}
+	r.number()
+	r.hash()
+	if tree != nil && !tree.FileStart.IsValid() {
+		tree = nil
+	}
+	return f, tree, fset
+}
+
+const mode = parser.ParseComments | parser.SkipObjectResolution | parser.AllErrors
+
+// parse parses a text, and returns its errors in the order of their places.
+func parse(fset *token.FileSet, text []byte) (*ast.File, scanner.ErrorList) {
+	tree, err := parser.ParseFile(fset, "", text, mode)
+	errs, _ := err.(scanner.ErrorList)
+	if err != nil && errs == nil {
+		errs.Add(token.Position{Line: 1}, err.Error())
+	}
+	return tree, errs
 }
 
 type key struct {
@@ -75,11 +79,87 @@ type key struct {
 
 // reader fills in a File.
 type reader struct {
-	file   *File
-	text   []byte
+	file *File
+	text []byte
+	nth  map[key]int
+
+	// of the piece that is read
+	piece  piece
 	pos    *token.File
 	broken []int // offsets of syntax errors
-	nth    map[key]int
+
+	nodes []ast.Node // of file.Decls, in the order in which they were found
+	lines []int      // offsets of the lines' beginnings
+	drops []int      // offsets of parentheses that formatting takes away
+}
+
+// piece is a part of the text that is parsed on its own, with something before it that makes
+// a file of it.
+type piece struct{ start, end, before int }
+
+// read adds what a piece declares.
+func (r *reader) read(p piece, tree *ast.File, fset *token.FileSet) {
+	if tree == nil || !tree.FileStart.IsValid() {
+		return
+	}
+	r.piece, r.pos = p, fset.File(tree.FileStart)
+	if p.before == 0 {
+		if tree.Name != nil {
+			r.file.Package = tree.Name.Name
+		}
+		r.file.Generated = ast.IsGenerated(tree)
+		r.file.Doc = r.doc(tree.Doc)
+		r.constraint(tree)
+	}
+	for _, d := range tree.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			r.function(d)
+		case *ast.GenDecl:
+			r.general(d)
+		}
+	}
+}
+
+// number sorts the declarations, and fills in what takes all of them.
+func (r *reader) number() {
+	for i := range r.file.Decls {
+		r.file.Decls[i].Nth = i // the node, until it has its number
+	}
+	slices.SortStableFunc(r.file.Decls, func(a, b Decl) int { return a.Start - b.Start })
+	nodes := make([]ast.Node, 0, len(r.nodes))
+	end := 0
+	r.file.Decls = slices.DeleteFunc(r.file.Decls, func(d Decl) bool {
+		if d.Start < end {
+			return true // of a broken file: what is taken for another one's part
+		}
+		end = d.End
+		nodes = append(nodes, r.nodes[d.Nth])
+		return false
+	})
+	r.nodes = nodes
+	r.lines = append(r.lines, 0)
+	for i, c := range r.text {
+		if c == '\n' {
+			r.lines = append(r.lines, i+1)
+		}
+	}
+	for i := range r.file.Decls {
+		d := &r.file.Decls[i]
+		k := key{d.Kind, d.Name}
+		r.nth[k]++
+		d.Nth = r.nth[k]
+		d.Line, d.EndLine = r.line(d.Start), r.line(d.End)
+	}
+}
+
+// line is the line of an offset, whatever //line directives say.
+func (r *reader) line(offset int) int {
+	i, found := slices.BinarySearch(r.lines, offset)
+	if found {
+		i++
+	}
+	return i
 }
 
 func (r *reader) constraint(tree *ast.File) {
@@ -107,7 +187,7 @@ func (r *reader) function(d *ast.FuncDecl) {
 	if d.Body != nil {
 		e.Head = r.offset(d.Body.Lbrace)
 	}
-	r.add(e)
+	r.add(e, d)
 }
 
 // Receiver returns the type of a receiver as names of methods have it: "T" or
@@ -168,7 +248,7 @@ func (r *reader) typed(d *ast.GenDecl, s *ast.TypeSpec) {
 	if s.TypeParams != nil {
 		head = s.TypeParams.End()
 	}
-	r.add(Decl{Kind: Type, Name: s.Name.Name, Span: r.span(start, s.End()), Doc: r.doc(doc), Head: r.offset(head)})
+	r.add(Decl{Kind: Type, Name: s.Name.Name, Span: r.span(start, s.End()), Doc: r.doc(doc), Head: r.offset(head)}, s)
 }
 
 func (r *reader) group(d *ast.GenDecl) {
@@ -188,18 +268,17 @@ func (r *reader) group(d *ast.GenDecl) {
 		return // "var ()"
 	}
 	e.Head = e.Start
-	r.add(e)
+	r.add(e, d)
 }
 
-func (r *reader) add(d Decl) {
-	k := key{d.Kind, d.Name}
-	r.nth[k]++
-	d.Nth = r.nth[k]
+func (r *reader) add(d Decl, n ast.Node) {
 	d.Head = min(max(d.Head, d.Start), d.End)
-	d.Line = r.pos.Line(r.pos.Pos(d.Start))
-	d.EndLine = r.pos.Line(r.pos.Pos(d.End))
 	d.Broken = slices.ContainsFunc(r.broken, func(at int) bool { return d.Start <= at && at <= d.End })
 	r.file.Decls = append(r.file.Decls, d)
+	r.nodes = append(r.nodes, n)
+	if !d.Broken {
+		r.parentheses(n)
+	}
 }
 
 func (r *reader) doc(g *ast.CommentGroup) Span {
@@ -219,7 +298,8 @@ func (r *reader) span(start, end token.Pos) Span {
 
 func (r *reader) offset(p token.Pos) int {
 	if !p.IsValid() {
-		return 0
+		return r.piece.start
 	}
-	return min(max(int(p)-r.pos.Base(), 0), len(r.text))
+	at := int(p) - r.pos.Base() - r.piece.before + r.piece.start
+	return min(max(at, r.piece.start), r.piece.end)
 }
