@@ -46,6 +46,7 @@ func (m *Masker) Learn(tr *trace.Trace, sources *source.Resolver, shown Shows) {
 			m.learnText(l, text)
 		}
 	}
+	m.harmless.save()
 }
 
 // Shows says what of a trace is shown, so that the masker need not learn from more.
@@ -85,8 +86,11 @@ func (m *Masker) learnText(l redact.Learner, text string) {
 	old := m.learned[h]
 	m.learned[h] = true
 	m.mu.Unlock()
-	if !old {
-		l.Text(text)
+	if old || m.harmless.has(text) {
+		return
+	}
+	if !l.Finds(text) {
+		m.harmless.add(text)
 	}
 }
 

@@ -45,6 +45,7 @@ func (a *app) masker() *session.Masker {
 func (a *app) setOutputs(stdout, stderr io.Writer) {
 	a.programOut, a.programErr = stdout, stderr
 	a.secrets = session.NewMasker(a.newRedactor)
+	a.secrets.KeepIn(session.WordCache())
 	a.stdout, a.stderr = output.New(stdout, output.Text, a.knownSecrets), output.New(stderr, output.Text, a.knownSecrets)
 }
 
