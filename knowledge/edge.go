@@ -26,6 +26,7 @@ type Edge struct {
 // Run is a saved trace as far as the store knows it.
 type Run struct {
 	Trace      string // ID
+	Dir        string // that the trace is saved in
 	Repository int64  // that the program or the test is of; 0 unknown
 	Package    string // import path of the test, or of package main
 	Test       string // "TestX/y"; "" of a program

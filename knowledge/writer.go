@@ -21,6 +21,8 @@ type Writer interface {
 	// Finish says which snapshot the files are, and under which key calls of it are
 	// kept. It has no effect when another update has begun since.
 	Finish(ctx context.Context, repository, update int64, s Snapshot, calls code.Hash) error
+	// Counts says how much of a repository is in the store.
+	Counts(ctx context.Context, repository int64) (Counts, error)
 	// Forget removes a repository and all that is of it.
 	Forget(ctx context.Context, repository int64) error
 
@@ -35,8 +37,9 @@ type Writer interface {
 	// SetCommits adds commits and removes others.
 	SetCommits(ctx context.Context, repository int64, add []Commit, remove []string) error
 
-	// Traces returns the runs of which the store has the functions: trace IDs.
-	Traces(ctx context.Context) ([]string, error)
+	// Traces returns the IDs of the traces that were taken in from a directory.
+	Traces(ctx context.Context, dir string) ([]string, error)
+	// AddRun takes in a run. One that is there already stays as it is.
 	AddRun(ctx context.Context, r Run, x Executed) error
 	RemoveRuns(ctx context.Context, traces []string) error
 }
@@ -49,12 +52,17 @@ type Stored struct {
 	Size int64
 	// Time is the file's when it was read; the zero Time if it may have been written
 	// in the same instant, so that it has to be read to know.
-	Time      time.Time
-	Hash      code.Hash // of the bytes
-	Blob      GitHash   // of the bytes
-	Committed GitHash   // of the commit's file; zero if it has none
-	Calls     code.Hash // of all in the file that calls depend on
-	Problem   string
+	Time    time.Time
+	Hash    code.Hash // of the bytes
+	Blob    GitHash   // of the bytes
+	Calls   code.Hash // of all in the file that calls depend on; zero if they do not
+	Problem string
+}
+
+// Counts are those of a repository; Runs and RanCalls are those of the store.
+type Counts struct {
+	Modules, Packages, Files, Unread, Declarations, Functions int
+	Static, Interface, Runs, RanCalls, Commits                int
 }
 
 // GitHash is git's name for a file's content.
@@ -63,7 +71,7 @@ type GitHash [20]byte
 // Change is a change of a repository's files. The whole of it is one transaction.
 type Change struct {
 	Put    []Parsed
-	Seen   []Stored // only Size, Time and Committed changed
+	Seen   []Stored // only Size and Time changed
 	Remove []string // paths
 }
 

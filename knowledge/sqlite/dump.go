@@ -38,7 +38,7 @@ var dumped = []struct{ table, query string }{
 	{"repository", `SELECT name, url, revision, uncommitted, updating <> 0, calls_made, calls_now FROM repository ORDER BY 1`},
 	{"module", `SELECT r.name, m.ord, m.detail FROM module m JOIN repository r ON r.id = m.repository ORDER BY 1, 2`},
 	{"package", `SELECT r.name, p.path FROM package p JOIN repository r ON r.id = p.repository ORDER BY 1, 2`},
-	{"file", `SELECT r.name, f.path, f.base, p.path, f.directory, f.module, f.clause, f.class, f.platform, f.build, f.broken, f.imports, f.problem, f.size, f.hash, f.blob, f.committed, f.calls
+	{"file", `SELECT r.name, f.path, f.base, p.path, f.directory, f.module, f.clause, f.class, f.platform, f.build, f.broken, f.imports, f.problem, f.size, f.hash, f.blob, f.calls
 		FROM file f JOIN repository r ON r.id = f.repository JOIN package p ON p.id = f.package ORDER BY 1, 2`},
 	{"decl", `SELECT r.name, f.path, d.kind, d.name, d.nth, d.short, p.path, d.start, d.end, d.doc_start, d.doc_end, d.line, d.end_line, d.head, d.broken, u.tokens, u.comments, (u.id >> 32) & 255
 		FROM decl d JOIN file f ON f.id = d.file JOIN repository r ON r.id = f.repository JOIN package p ON p.id = d.package JOIN unit u ON u.id = d.unit ORDER BY 1, 2, 3, 4, 5`},

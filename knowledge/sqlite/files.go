@@ -86,8 +86,8 @@ func (s *Store) Stored(ctx context.Context, repository int64) ([]knowledge.Store
 		var f knowledge.Stored
 		var class int
 		var mtime int64
-		var hash, blob, committed, calls []byte
-		if err := scan(&f.Path, &f.Package, &f.Module, &class, &f.Platform, &f.Size, &mtime, &hash, &blob, &committed, &calls, &f.Problem); err != nil {
+		var hash, blob, calls []byte
+		if err := scan(&f.Path, &f.Package, &f.Module, &class, &f.Platform, &f.Size, &mtime, &hash, &blob, &calls, &f.Problem); err != nil {
 			return err
 		}
 		platform := f.Platform
@@ -97,11 +97,10 @@ func (s *Store) Stored(ctx context.Context, repository int64) ([]knowledge.Store
 		}
 		copy(f.Hash[:], hash)
 		copy(f.Blob[:], blob)
-		copy(f.Committed[:], committed)
 		copy(f.Calls[:], calls)
 		list = append(list, f)
 		return nil
-	}, "SELECT path, directory, module, class, platform, size, mtime, hash, blob, committed, calls, problem FROM file WHERE repository = ? ORDER BY path", repository)
+	}, "SELECT path, directory, module, class, platform, size, mtime, hash, blob, calls, problem FROM file WHERE repository = ? ORDER BY path", repository)
 	return list, err
 }
 
@@ -115,7 +114,7 @@ func (s *Store) Write(ctx context.Context, repository int64, c knowledge.Change)
 			}
 		}
 		for _, f := range c.Seen {
-			if err := t.exec("UPDATE file SET size = ?, mtime = ?, committed = ? WHERE repository = ? AND path = ?", f.Size, nanos(f.Time), f.Committed[:], repository, f.Path); err != nil {
+			if err := t.exec("UPDATE file SET size = ?, mtime = ? WHERE repository = ? AND path = ?", f.Size, nanos(f.Time), repository, f.Path); err != nil {
 				return err
 			}
 		}
@@ -228,15 +227,15 @@ func short(name string) string { return name[strings.LastIndexByte(name, '.')+1:
 func (w *fileWriter) file(p *knowledge.Parsed, pkg int64) (int64, error) {
 	st := &p.Stored
 	values := []any{filepath.Base(p.Path), pkg, p.Package, p.Module, p.PackageName, classBits(p.Class, p.Generated), p.Platform, p.Constraint, p.Broken,
-		strings.Join(p.Imports, "\n"), st.Problem, st.Size, nanos(st.Time), st.Hash[:], st.Blob[:], st.Committed[:], st.Calls[:], w.repository, p.Path}
+		strings.Join(p.Imports, "\n"), st.Problem, st.Size, nanos(st.Time), st.Hash[:], st.Blob[:], st.Calls[:], w.repository, p.Path}
 	id, known, err := w.number("SELECT id FROM file WHERE repository = ? AND path = ?", w.repository, p.Path)
 	switch {
 	case err != nil:
 		return 0, err
 	case known:
-		return id, w.exec("UPDATE file SET base = ?, package = ?, directory = ?, module = ?, clause = ?, class = ?, platform = ?, build = ?, broken = ?, imports = ?, problem = ?, size = ?, mtime = ?, hash = ?, blob = ?, committed = ?, calls = ? WHERE repository = ? AND path = ?", values...)
+		return id, w.exec("UPDATE file SET base = ?, package = ?, directory = ?, module = ?, clause = ?, class = ?, platform = ?, build = ?, broken = ?, imports = ?, problem = ?, size = ?, mtime = ?, hash = ?, blob = ?, calls = ? WHERE repository = ? AND path = ?", values...)
 	}
-	return w.insert("INSERT INTO file (base, package, directory, module, clause, class, platform, build, broken, imports, problem, size, mtime, hash, blob, committed, calls, repository, path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values...)
+	return w.insert("INSERT INTO file (base, package, directory, module, clause, class, platform, build, broken, imports, problem, size, mtime, hash, blob, calls, repository, path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values...)
 }
 
 func (w *fileWriter) declsOf(file int64) (map[declName]oldDecl, error) {
@@ -365,6 +364,24 @@ func (t *transaction) collect(repository int64) error {
 	return errors.Join(
 		t.exec("DELETE FROM orphan WHERE unit BETWEEN ? AND ?", first, last),
 		t.exec("DELETE FROM package WHERE repository = ?1 AND id NOT IN (SELECT package FROM file WHERE repository = ?1)", repository))
+}
+
+// Counts is of [knowledge.Writer].
+func (s *Store) Counts(ctx context.Context, repository int64) (n knowledge.Counts, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT
+		(SELECT count(*) FROM module WHERE repository = ?1),
+		(SELECT count(*) FROM package WHERE repository = ?1),
+		(SELECT count(*) FROM file WHERE repository = ?1),
+		(SELECT count(*) FROM file WHERE repository = ?1 AND problem <> ''),
+		(SELECT count(*) FROM decl d JOIN file f ON f.id = d.file WHERE f.repository = ?1),
+		(SELECT count(*) FROM decl d JOIN file f ON f.id = d.file WHERE f.repository = ?1 AND d.kind IN (1, 2)),
+		(SELECT count(*) FROM edge e JOIN decl d ON d.id = e.caller JOIN file f ON f.id = d.file WHERE f.repository = ?1 AND e.kind = 1),
+		(SELECT count(*) FROM edge e JOIN decl d ON d.id = e.caller JOIN file f ON f.id = d.file WHERE f.repository = ?1 AND e.kind = 2),
+		(SELECT count(*) FROM run),
+		(SELECT count(*) FROM ran_call),
+		(SELECT count(*) FROM revision WHERE repository = ?1)`, repository).
+		Scan(&n.Modules, &n.Packages, &n.Files, &n.Unread, &n.Declarations, &n.Functions, &n.Static, &n.Interface, &n.Runs, &n.RanCalls, &n.Commits)
+	return n, s.explain(err)
 }
 
 // Forget is of [knowledge.Writer].

@@ -9,14 +9,14 @@ import (
 )
 
 // Traces is of [knowledge.Writer].
-func (s *Store) Traces(ctx context.Context) ([]string, error) {
+func (s *Store) Traces(ctx context.Context, dir string) ([]string, error) {
 	var list []string
 	err := s.rows(ctx, func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
 		list = append(list, id)
 		return err
-	}, "SELECT trace FROM run ORDER BY trace")
+	}, "SELECT trace FROM run WHERE dir = ? ORDER BY trace", dir)
 	return list, err
 }
 
@@ -26,7 +26,7 @@ func (s *Store) AddRun(ctx context.Context, r knowledge.Run, x knowledge.Execute
 		if _, known, err := t.number("SELECT id FROM run WHERE trace = ?", r.Trace); err != nil || known {
 			return err
 		}
-		run, err := t.insert("INSERT INTO run (trace, package, test, command, revision, passed) VALUES (?, ?, ?, ?, ?, ?)", r.Trace, r.Package, r.Test, r.Command, r.Snapshot, r.Passed)
+		run, err := t.insert("INSERT INTO run (trace, dir, package, test, command, revision, passed) VALUES (?, ?, ?, ?, ?, ?, ?)", r.Trace, r.Dir, r.Package, r.Test, r.Command, r.Snapshot, r.Passed)
 		if err != nil {
 			return err
 		}
@@ -198,10 +198,10 @@ func (s *Store) Runs(ctx context.Context, ids []int64) ([]knowledge.Run, error) 
 	err = s.rows(ctx, func(scan func(...any) error) error {
 		var r knowledge.Run
 		var most int
-		err := scan(&r.Trace, &r.Package, &r.Test, &r.Command, &r.Snapshot, &r.Passed, &r.Repository, &most)
+		err := scan(&r.Trace, &r.Dir, &r.Package, &r.Test, &r.Command, &r.Snapshot, &r.Passed, &r.Repository, &most)
 		list = append(list, r)
 		return err
-	}, `SELECT r.trace, r.package, r.test, r.command, r.revision, r.passed,
+	}, `SELECT r.trace, r.dir, r.package, r.test, r.command, r.revision, r.passed,
 			ifnull((SELECT min(repository) FROM package WHERE path = r.package), 0), count(*) AS most
 		FROM ran x JOIN run r ON r.id = x.run WHERE x.symbol IN (SELECT value FROM json_each(?))
 		GROUP BY r.id ORDER BY most DESC, r.package, r.test, r.trace`, array(keys(ours)))

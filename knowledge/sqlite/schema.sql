@@ -48,7 +48,6 @@ CREATE TABLE file (
 	mtime       INTEGER NOT NULL,            -- 0: not to be trusted
 	hash        BLOB NOT NULL,
 	blob        BLOB NOT NULL,
-	committed   BLOB NOT NULL,
 	calls       BLOB NOT NULL,
 	UNIQUE (repository, path)
 );
@@ -126,6 +125,7 @@ CREATE INDEX edge_callee ON edge (callee);
 CREATE TABLE run (
 	id       INTEGER PRIMARY KEY,
 	trace    TEXT NOT NULL UNIQUE,
+	dir      TEXT NOT NULL,
 	package  TEXT NOT NULL,
 	test     TEXT NOT NULL,
 	command  TEXT NOT NULL,

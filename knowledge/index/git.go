@@ -1,0 +1,214 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"tracerag/code"
+	"tracerag/knowledge"
+)
+
+// mostCommits is how many commits of a history are kept.
+const mostCommits = 2000
+
+// git asks the git program about a working tree. Nothing that a repository's own
+// configuration names is run.
+type git struct {
+	dir    string
+	sha256 bool // names are SHA-256
+}
+
+func openGit(dir string) *git { return &git{dir: dir} }
+
+// safe are the settings with which git runs nothing that a repository names: no hook, no
+// monitor, no program of another protocol, no filter for large files.
+var safe = []string{
+	"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "log.showSignature=false",
+	"-c", "protocol.allow=never", "-c", "protocol.https.allow=always", "-c", "protocol.ssh.allow=always", "-c", "protocol.file.allow=always",
+	"-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false",
+	"-c", "submodule.recurse=false", "-c", "core.pager=cat",
+}
+
+func (g *git) run(ctx context.Context, stdin string, args ...string) ([]byte, error) {
+	c := exec.CommandContext(ctx, "git", append(append([]string{}, safe...), args...)...)
+	c.Dir = g.dir
+	c.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1", "LC_ALL=C", "GIT_NO_LAZY_FETCH=1")
+	c.Stdin = strings.NewReader(stdin)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		var exit *exec.ExitError
+		if what := strings.TrimSpace(stderr.String()); errors.As(err, &exit) && what != "" {
+			err = errors.New(what)
+		}
+		return nil, fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return out, nil
+}
+
+// head returns the commit that is checked out; "" without git, or without a commit.
+func (g *git) head(ctx context.Context) string {
+	out, err := g.run(ctx, "", "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if err != nil {
+		return ""
+	}
+	commit := strings.TrimSpace(string(out))
+	g.sha256 = len(commit) == 2*sha256.Size
+	return commit
+}
+
+// uncommitted returns a hash of the Go files that are not those of a commit: changed, new, or
+// removed.
+func (g *git) uncommitted(ctx context.Context, commit string, files []knowledge.Stored) (h code.Hash, err error) {
+	in := map[string]knowledge.GitHash{}
+	if commit != "" {
+		if in, err = g.tree(ctx, commit); err != nil {
+			return h, err
+		}
+	}
+	s, differs := sha256.New(), false
+	for _, f := range files {
+		blob, ok := in[f.Path]
+		delete(in, f.Path)
+		if (!ok || blob != f.Blob) && !f.TooLarge {
+			differs = true
+			fmt.Fprintf(s, "%s\x00%x\x00", f.Path, f.Hash)
+		}
+	}
+	var gone code.Hash // of a set: the sum of hashes has no order
+	for path := range in {
+		sum := sha256.Sum256([]byte(path))
+		for i := range gone {
+			gone[i] ^= sum[i]
+		}
+	}
+	if len(in) > 0 {
+		differs = true
+		s.Write(gone[:])
+	}
+	if differs {
+		copy(h[:], s.Sum(nil))
+	}
+	return h, nil
+}
+
+// tree returns the Go files of a commit below the directory.
+func (g *git) tree(ctx context.Context, commit string) (map[string]knowledge.GitHash, error) {
+	out, err := g.run(ctx, "", "ls-tree", "-r", "-z", commit)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]knowledge.GitHash{}
+	for line := range strings.SplitSeq(string(out), "\x00") {
+		what, path, ok := strings.Cut(line, "\t")
+		f := strings.Fields(what)
+		if !ok || len(f) != 3 || f[1] != "blob" || !strings.HasSuffix(path, ".go") {
+			continue
+		}
+		var h knowledge.GitHash
+		b, err := hex.DecodeString(f[2])
+		if err != nil {
+			return nil, fmt.Errorf("git ls-tree: %w", err)
+		}
+		copy(h[:], b)
+		files[path] = h
+	}
+	return files, nil
+}
+
+// updateHistory takes in the last commits that the store has not, and removes those that are not
+// among the last any more, or of another branch.
+func (p *plan) updateHistory(ctx context.Context, w Store, id int64, r *Result) error {
+	if p.stored.ID != 0 && !p.stored.Incomplete && p.commit == p.stored.Snapshot.Commit {
+		return nil
+	}
+	var last []string
+	if p.commit != "" {
+		out, err := p.git.run(ctx, "", "rev-list", "--max-count="+strconv.Itoa(mostCommits), p.commit)
+		if err != nil {
+			return p.noHistory(ctx, r, err)
+		}
+		last = strings.Fields(string(out))
+	}
+	have, err := w.Commits(ctx, id)
+	if err != nil {
+		return err
+	}
+	known, wanted := map[string]bool{}, map[string]bool{}
+	for _, c := range have {
+		known[c] = true
+	}
+	var news []string
+	for _, c := range last {
+		wanted[c] = true
+		if !known[c] {
+			news = append(news, c)
+		}
+	}
+	var old []string
+	for _, c := range have {
+		if !wanted[c] {
+			old = append(old, c)
+		}
+	}
+	commits, err := p.git.commits(ctx, news)
+	if err != nil {
+		return p.noHistory(ctx, r, err)
+	}
+	if len(commits) == 0 && len(old) == 0 {
+		return nil
+	}
+	r.Commits = len(commits)
+	return w.SetCommits(ctx, id, commits, old)
+}
+
+// noHistory says that git failed: the files are worth taking in without their history.
+func (p *plan) noHistory(ctx context.Context, r *Result, err error) error {
+	r.Gaps = append(r.Gaps, Gap{".git", err.Error()})
+	return ctx.Err()
+}
+
+// commits describes commits.
+func (g *git) commits(ctx context.Context, names []string) ([]knowledge.Commit, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	out, err := g.run(ctx, strings.Join(names, "\n")+"\n", "log", "--no-walk=unsorted", "--stdin", "-z", "--name-only", "--no-renames", "--relative",
+		"--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-color", "--format=%x01%H%x00%ct%x00%s")
+	if err != nil {
+		return nil, err
+	}
+	var list []knowledge.Commit
+	for text := range strings.SplitSeq(string(out), "\x01") {
+		parts := strings.Split(text, "\x00")
+		if len(parts) < 3 {
+			continue
+		}
+		seconds, err := strconv.ParseInt(parts[1], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("git log: %w", err)
+		}
+		subject, first, _ := strings.Cut(parts[2], "\n")
+		c := knowledge.Commit{ID: parts[0], Time: time.Unix(seconds, 0).UTC(), Subject: subject}
+		for _, path := range append([]string{first}, parts[3:]...) {
+			if path = strings.TrimPrefix(path, "\n"); strings.HasSuffix(path, ".go") {
+				c.Files = append(c.Files, path)
+			}
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
