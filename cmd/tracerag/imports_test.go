@@ -42,6 +42,8 @@ var layers = map[string][]string{
 	"source":            {},
 	"code":              {},
 	"knowledge":         {"code"},
+	"knowledge/sqlite":  {"code", "knowledge"},
+	"knowledge/index":   {"code", "knowledge", "phrase", "trace", "trace/store", "trace/symbol"},
 	"locate/treesearch": {},
 	"redact":            {"redact/rules", "trace/symbol"},
 	"redact/rules":      {},
@@ -99,13 +101,14 @@ var only = map[string][]string{
 	"github.com/google/pprof":           {"trace", "trace/profiles"},
 	"github.com/kljensen/snowball":      {"rank"},
 	"github.com/spf13/pflag":            {"completion", "cmd/tracerag"},
+	"modernc.org/sqlite":                {"knowledge/sqlite"},
 	"go.yaml.in/yaml":                   {"bench/ranking", "eval"},
 	"github.com/modelcontextprotocol":   {"mcp"},
 	"github.com/kballard/go-shellquote": {"phrase"},
 	"gonum.org/v1/gonum":                {"eval/report"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
-	"os/exec":                           {"terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

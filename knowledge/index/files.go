@@ -31,18 +31,19 @@ type outcome struct {
 	gone   string
 	size   int64
 	lines  int
+	n      int // in plan.read
 }
 
 // writeFiles reads the files that may have changed, on all processors, and writes what differs.
 func (p *plan) writeFiles(ctx context.Context, w Store, id int64, progress func(done, all int), r *Result) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	todo, done := make(chan code.Entry), make(chan outcome, 64)
+	todo, done := make(chan int), make(chan outcome, 64)
 	go func() {
 		defer close(todo)
-		for _, e := range p.read {
+		for n := range p.read {
 			select {
-			case todo <- e:
+			case todo <- n:
 			case <-ctx.Done():
 				return
 			}
@@ -52,11 +53,13 @@ func (p *plan) writeFiles(ctx context.Context, w Store, id int64, progress func(
 	large := make(chan struct{}, 1) // the tree of a large file takes 30 times its size
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for e := range todo {
+			for n := range todo {
+				e := p.read[n]
 				if e.Size > 1<<20 {
 					large <- struct{}{}
 				}
 				o := p.file(e)
+				o.n = n
 				if e.Size > 1<<20 {
 					<-large
 				}
@@ -80,9 +83,10 @@ func (p *plan) writeFiles(ctx context.Context, w Store, id int64, progress func(
 		batch, size = knowledge.Change{}, 0
 		return err
 	}
-	n := 0
-	for o := range done {
-		n++
+	// They are written in the order of their paths, so that a store that is made twice has
+	// the same numbers twice.
+	early := map[int]outcome{}
+	take := func(o outcome) error {
 		r.Read++
 		size += o.size
 		switch {
@@ -104,7 +108,21 @@ func (p *plan) writeFiles(ctx context.Context, w Store, id int64, progress func(
 			}
 		}
 		if progress != nil {
-			progress(n, len(p.read))
+			progress(r.Read, len(p.read))
+		}
+		return nil
+	}
+	for o := range done {
+		early[o.n] = o
+		for {
+			next, ok := early[r.Read]
+			if !ok {
+				break
+			}
+			delete(early, r.Read)
+			if err := take(next); err != nil {
+				return err
+			}
 		}
 	}
 	if err := ctx.Err(); err != nil {
