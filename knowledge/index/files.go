@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -79,7 +80,8 @@ func (p *plan) writeFiles(ctx context.Context, w Store, id int64, progress func(
 	var batch knowledge.Change
 	var size int64
 	write := func() error {
-		err := w.Write(ctx, id, batch)
+		// Also when the context has ended: what was made is kept.
+		err := w.Write(context.WithoutCancel(ctx), id, batch)
 		batch, size = knowledge.Change{}, 0
 		return err
 	}
@@ -125,10 +127,7 @@ func (p *plan) writeFiles(ctx context.Context, w Store, id int64, progress func(
 			}
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return write()
+	return cmp.Or(write(), ctx.Err())
 }
 
 // file reads one file, and parses it if it is not the one in the store.
