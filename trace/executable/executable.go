@@ -215,6 +215,13 @@ func newFile(path string, r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
+// Clone returns a File for another goroutine: it has the same program, and caches of its own.
+func (f *File) Clone() *File {
+	c := *f
+	c.frames, c.pcs, c.std = map[uint64][]Frame{}, make([]*pcTables, len(f.Funcs)), nil
+	return &c
+}
+
 // oldestGo is the first release whose functions have start lines and whose
 // inline trees have the present form.
 const oldestGo = "go1.21"

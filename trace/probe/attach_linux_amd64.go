@@ -31,7 +31,7 @@ func Attach(ctx context.Context, t *target.Target, pid int, o Options) (*Live, e
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{t: t, p: p, tr: t.NewTrace("probe"), restore: func() {}, r: &running{proc: proc}}
+	l := &Live{t: t, p: p, tr: t.NewTrace("probe"), restore: func() {}, r: &running{proc: proc}, binary: t.Binary.Clone()}
 	l.attached = true
 	if l.found, err = l.r.takeOver(t, p); err != nil {
 		return nil, fmt.Errorf("process %d %w", pid, errors.Join(err, proc.Detach()))

@@ -96,44 +96,80 @@ func (m *blockMarks) close() {
 	}
 }
 
+// watcher returns what reads the marks; nil: the program's code is gone. To make it takes a
+// look at all functions of the program.
+func (l *Live) watcher() *patch.Watch {
+	l.watching.Do(func() {
+		f := l.binary
+		if f == nil {
+			f = l.t.Binary
+		}
+		if text := l.p.code(); text != nil {
+			l.watch = patch.NewWatch(l.p.plan, f, text)
+		}
+	})
+	return l.watch
+}
+
+// fated is what became of a function's lines, until two snapshots.
+type fated struct {
+	fn          int
+	before, now map[int]lines.Fate
+}
+
+// fatesOf returns what became of the lines of the functions that were called until a
+// snapshot, and until an earlier one, which may be nil. It is for one goroutine at a time.
+func (l *Live) fatesOf(from, to *Snapshot) (all []fated) {
+	if len(to.marks) == 0 {
+		return nil
+	}
+	watch := l.watcher()
+	if watch == nil {
+		return nil
+	}
+	for _, fn := range l.called(to.tree) {
+		f := fated{fn: fn, now: watch.Lines(fn, !l.attached, l.fates(to.marks))}
+		if f.now == nil {
+			continue
+		}
+		if from != nil {
+			f.before = watch.Lines(fn, !l.attached, l.fates(from.marks))
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
 // lines adds to tr which lines of its functions ran between two snapshots, the
 // first of which may be nil for the target's start. What ran before the first one
 // may have run again since.
 func (l *Live) lines(from, to *Snapshot, tr *trace.Trace) {
-	l.converting.Lock()
-	defer l.converting.Unlock()
-	text := l.p.code()
-	if len(to.marks) == 0 || text == nil {
-		return
-	}
+	l.marking.Lock()
+	defer l.marking.Unlock()
+	l.addLines(l.fatesOf(from, to), from == nil, tr)
+}
+
+// addLines adds to tr what became of lines; whole says that there is no earlier snapshot.
+func (l *Live) addLines(fates []fated, whole bool, tr *trace.Trace) {
 	ids := make(map[string]trace.FuncID, len(tr.Functions))
 	for i := range tr.Functions {
 		ids[tr.Functions[i].Name] = trace.FuncID(i)
 	}
-	watch := patch.NewWatch(l.p.plan, l.t.Binary, text)
 	all := map[trace.FuncID]map[int]trace.LineState{}
-	for _, fn := range l.called(to.tree) {
-		id, ok := ids[l.t.Binary.Funcs[fn].Name]
+	for _, f := range fates {
+		id, ok := ids[l.t.Binary.Funcs[f.fn].Name]
 		if !ok {
 			continue
-		}
-		now := watch.Lines(fn, !l.attached, l.fates(to.marks))
-		if now == nil {
-			continue
-		}
-		var before map[int]lines.Fate
-		if from != nil {
-			before = watch.Lines(fn, !l.attached, l.fates(from.marks))
 		}
 		if all[id] == nil {
 			all[id] = map[int]trace.LineState{}
 		}
-		for line, fate := range now {
+		for line, fate := range f.now {
 			s := trace.LineUnknown
 			switch {
 			case fate == lines.NotRun:
 				s = trace.LineNotRun
-			case fate == lines.Ran && (from == nil || before[line] == lines.NotRun):
+			case fate == lines.Ran && (whole || f.before[line] == lines.NotRun):
 				s = trace.LineRan
 			}
 			merge(all[id], line, s)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"tracerag/trace"
+	"tracerag/trace/executable"
+	"tracerag/trace/probe/patch"
 	"tracerag/trace/probe/patch/stubs"
 	"tracerag/trace/probe/payload"
 	"tracerag/trace/target"
@@ -28,7 +30,11 @@ type Live struct {
 	found    string          // what a tracerag that is gone had left
 	busy     map[uint64]bool // run-time addresses of patches that could not be made
 
-	converting sync.Mutex // the binary's tables are for one goroutine at a time
+	converting sync.Mutex       // the binary's tables are for one goroutine at a time
+	marking    sync.Mutex       // and so is what follows
+	binary     *executable.File // for watch alone, so that marks are read while calls are converted
+	watch      *patch.Watch     // see watcher
+	watching   sync.Once
 }
 
 // Start starts the target as Record does, and lets it run.
@@ -56,7 +62,11 @@ func Start(ctx context.Context, t *target.Target, o Options) (*Live, error) {
 		l.Close()
 		return nil, fmt.Errorf("%s: letting it run: %w", t.Path, err)
 	}
-	if p.keep != nil { // while it runs
+	if len(p.plan.Marks) > 0 {
+		l.binary = t.Binary.Clone()
+		go l.watcher() // while it runs
+	}
+	if p.keep != nil { // likewise
 		p.keep()
 		p.keep = nil
 	}
@@ -100,8 +110,15 @@ func (l *Live) whole(exit trace.Exit) (*trace.Trace, error) {
 	if l.once {
 		l.r.close() // there may be gigabytes, and the trace takes as much
 	}
+	// Neither needs the other, and each takes about as long.
+	fates := make(chan []fated)
+	l.marking.Lock()
+	go func() {
+		defer l.marking.Unlock()
+		fates <- l.fatesOf(nil, &Snapshot{tree: tree, marks: marks})
+	}()
 	l.convert(tree, &tr)
-	l.lines(nil, &Snapshot{tree: tree, marks: marks}, &tr)
+	l.addLines(<-fates, true, &tr)
 	return &tr, nil
 }
 
