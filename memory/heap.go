@@ -19,6 +19,7 @@ func StartHeap() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
+	largePages(firstCollection)
 	const first = 4 << 20 // at 100 %
 	percent := debug.SetGCPercent(firstCollection / first * 100)
 	// Cleanups run after a collection.
