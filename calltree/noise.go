@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"tracerag/code/words"
 	"tracerag/trace/symbol"
 )
 
@@ -41,7 +42,7 @@ func interest(linker string) float64 {
 		return noisyPackage
 	}
 	for part := range strings.FieldsFuncSeq(symbol.Base(pkg)+"."+symbol.Local(linker), func(c rune) bool { return !unicode.IsLetter(c) }) {
-		for _, w := range symbol.Words(part) {
+		for _, w := range words.Split(part) {
 			if startWords[w] {
 				return startsUp
 			}

@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tracerag/code/words"
 	"tracerag/prompt"
-	"tracerag/trace/symbol"
 )
 
 // AutoGrader is the name of the grader that [Auto] is.
@@ -153,11 +153,11 @@ func sameWord(word, want string) bool {
 
 // wordsOf are the words of a text in lower case, those in identifiers one by one.
 func wordsOf(text string) []string {
-	var words []string
+	var list []string
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool {
 		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}) {
-		words = append(words, symbol.Words(w)...)
+		list = append(list, words.Split(w)...)
 	}
-	return words
+	return list
 }

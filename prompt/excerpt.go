@@ -8,9 +8,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tracerag/code/words"
 	"tracerag/phrase"
 	"tracerag/trace"
-	"tracerag/trace/symbol"
 )
 
 // excerpt is an item of which some lines are left out.
@@ -145,9 +145,9 @@ func (m *material) weigh(x *excerpt) []float64 {
 			}
 		}
 	}
-	for i, words := range found {
-		slices.Sort(words) // sums of floats depend on their order
-		for _, w := range words {
+	for i, list := range found {
+		slices.Sort(list) // sums of floats depend on their order
+		for _, w := range list {
 			weights[i] += math.Log(float64(len(x.lines)+1) / float64(lines[w]+1))
 		}
 	}
@@ -158,23 +158,23 @@ func (m *material) weigh(x *excerpt) []float64 {
 // "readAll" has read, all and readall. What has less than three letters or digits
 // is no word, but a number that stands alone is.
 func wordsIn(text string) map[string]bool {
-	words := map[string]bool{}
+	in := map[string]bool{}
 	add := func(s string) {
 		if utf8.RuneCountInString(s) >= 3 {
-			words[strings.ToLower(s)] = true
+			in[strings.ToLower(s)] = true
 		}
 	}
 	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if strings.Trim(name, "0123456789") == "" {
-			words[name] = true
+			in[name] = true
 			continue
 		}
 		add(name)
-		for _, part := range symbol.Words(name) {
+		for _, part := range words.Split(name) {
 			add(part)
 		}
 	}
-	return words
+	return in
 }
 
 // worthAMark is the size in bytes up to which a gap is not made: its mark would

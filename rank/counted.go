@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"tracerag/trace/symbol"
+	"tracerag/code/words"
 )
 
 // How rare a word is in a program is counted in the sources of all its modules. That takes
@@ -130,19 +130,19 @@ func (c *counter) find(word string) wordTerms {
 		f.words++
 		t := c.terms[name]
 		if t == nil {
-			t = &term{group: len(groups.of[name]) > 0}
+			t = &term{group: len(words.Groups(name)) > 0}
 			c.terms[strings.Clone(name)] = t
 		}
 		f.terms = append(f.terms, t)
 	}
-	ps := symbol.Words(word)
+	ps := words.Split(word)
 	for _, p := range ps {
-		if !passedOver(p) {
-			add(stem(p))
+		if !words.PassedOver(p) {
+			add(words.Stem(p))
 		}
 	}
 	if len(ps) > 1 {
-		add(whole(word))
+		add(words.Whole(word))
 	}
 	c.known[word] = f
 	return f
@@ -167,12 +167,12 @@ func (c *counter) count(text string, number int32) {
 		part := lines(rest, c.half)
 		rest = rest[len(part):]
 		length := 0.0
-		eachWord(part, func(word string) {
+		words.Each(part, func(word string) {
 			f := c.find(word)
 			length += f.words
 			seen(f)
 		})
-		verbs(part, func(word string) { seen(c.find(word)) })
+		words.Verbs(part, func(word string) { seen(c.find(word)) })
 		if !first || rest == "" {
 			c.windows++
 			c.length += before + length
@@ -326,7 +326,7 @@ func (c *counted) add(a *asked, into *rarity) {
 	into.windows += c.windows
 	into.length += c.length
 	for i, name := range a.terms {
-		if members := groups.members[name]; members == nil {
+		if members := words.Members(name); members == nil {
 			into.with[i] += c.functionsWith(name)
 		} else {
 			into.with[i] += c.functionsOfGroup(a, members)

@@ -1,10 +1,9 @@
 package rank
 
 import (
-	"regexp"
 	"strings"
 
-	"tracerag/trace/symbol"
+	"tracerag/code/words"
 )
 
 // Question is what functions are ranked for. Without any text and test nothing
@@ -41,13 +40,13 @@ func ask(q Question, w *Weights) *asked {
 		mentions: map[string]bool{},
 		titled:   map[string]bool{},
 	}
-	eachWord(q.Text, func(word string) { a.mentions[word] = true })
+	words.Each(q.Text, func(word string) { a.mentions[word] = true })
 	title, rest, _ := strings.Cut(strings.TrimSpace(q.Text), "\n")
 	if prefix, _, ok := strings.Cut(title, ":"); ok && len(prefix) < titlePrefix {
-		eachWord(prefix, func(word string) { a.titled[strings.ToLower(word)] = true })
+		words.Each(prefix, func(word string) { a.titled[strings.ToLower(word)] = true })
 	}
-	a.add(withoutReferences(title), w.Title, w)
-	a.add(withoutReferences(rest), w.Body, w)
+	a.add(words.WithoutReferences(title), w.Title, w)
+	a.add(words.WithoutReferences(rest), w.Body, w)
 	test, subtest, _ := strings.Cut(q.Test, "/")
 	a.add(strings.TrimPrefix(test, "Test"), w.Test, w)
 	a.add(subtest, w.Test/2, w)
@@ -74,23 +73,15 @@ func (a *asked) add(text string, weight float64, w *Weights) {
 		}
 		a.weight[i] += weight
 	}
-	eachWord(text, func(word string) {
-		ps := symbol.Words(word)
-		for _, p := range ps {
-			if passedOver(p) {
-				continue
-			}
-			put(stem(p), p, weight)
-			for _, group := range groups.of[stem(p)] {
-				put(group, p, weight*w.Related)
-				for _, member := range groups.members[group] {
-					a.begin[member[0]] = true
-				}
+	words.Asked(text, func(t words.Term) {
+		weight := weight
+		if t.Group {
+			weight *= w.Related
+			for _, member := range words.Members(t.Text) {
+				a.begin[member[0]] = true
 			}
 		}
-		if len(ps) > 1 {
-			put(whole(word), word, weight)
-		}
+		put(t.Text, t.Word, weight)
 	})
 }
 
@@ -98,23 +89,5 @@ func (a *asked) add(text string, weight float64, w *Weights) {
 // off reaches the first letter. Stemming costs more than all else that is done
 // with a word.
 func (a *asked) mayHave(part string) bool {
-	if long, ok := abbreviations[part]; ok {
-		part = long
-	}
-	return a.begin[part[0]] || part == "ate" && a.begin['e'] // the one irregular form with another first letter
+	return a.begin[words.Long(part)[0]] || part == "ate" && a.begin['e'] // the one irregular form with another first letter
 }
-
-// withoutReferences returns text without what refers to other places: links,
-// mail addresses, numbers of issues, and the lines that tools and conventions
-// add to the end of commit messages.
-func withoutReferences(text string) string {
-	text = trailer.ReplaceAllString(text, "")
-	text = link.ReplaceAllString(text, " ")
-	return issueNumber.ReplaceAllString(text, " ")
-}
-
-var (
-	trailer     = regexp.MustCompile(`(?mi)^(?:[a-z]+-)+(?:by|id|rev|request|result|on): .*$|^(?:fixes|closes|updates|for) \S*#\d+.*$`)
-	link        = regexp.MustCompile(`https?://\S+|\S+@\S+\.\S+`)
-	issueNumber = regexp.MustCompile(`\(?[\w/-]*#\d+\)?`)
-)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"tracerag/code/words"
 	"tracerag/trace/symbol"
 )
 
@@ -49,15 +50,15 @@ func (r *reader) find(word string) found {
 			f.terms = append(f.terms, int32(i))
 		}
 	}
-	ps := symbol.Words(word)
+	ps := words.Split(word)
 	for _, p := range ps {
 		switch {
-		case passedOver(p):
+		case words.PassedOver(p):
 		case r.asked.mayHave(p):
-			s := stem(p)
+			s := words.Stem(p)
 			add(s)
 			if _, ok := r.asked.index[s]; !ok {
-				for _, group := range groups.of[s] {
+				for _, group := range words.Groups(s) {
 					if i, ok := r.asked.index[group]; ok {
 						f.terms = append(f.terms, int32(i))
 					}
@@ -68,7 +69,7 @@ func (r *reader) find(word string) found {
 		}
 	}
 	if len(ps) > 1 {
-		add(whole(word))
+		add(words.Whole(word))
 	}
 	r.known[word] = f
 	return f
@@ -76,14 +77,14 @@ func (r *reader) find(word string) found {
 
 // read counts the words of text, each as often as weight, and returns the length.
 func (r *reader) read(freq []float64, text string, weight float64) (length float64) {
-	eachWord(text, func(word string) {
+	words.Each(text, func(word string) {
 		f := r.find(word)
 		length += f.words
 		for _, t := range f.terms {
 			freq[t] += weight
 		}
 	})
-	verbs(text, func(word string) {
+	words.Verbs(text, func(word string) {
 		for _, t := range r.find(word).terms {
 			freq[t] += weight
 		}

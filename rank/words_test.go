@@ -2,30 +2,9 @@ package rank
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"tracerag/trace/symbol"
 )
-
-func TestStem(t *testing.T) {
-	for _, same := range [][]string{
-		{"parse", "parses", "parsed", "parsing"},
-		{"expr", "expression", "expressions", "exprs"},
-		{"args", "arg", "argument"},
-		{"index", "idx"},
-		{"rewrite", "rewritten", "rewrote", "rewriting"},
-		{"show", "shown", "shows"},
-		{"override", "overridden"},
-	} {
-		for _, w := range same[1:] {
-			if stem(w) != stem(same[0]) {
-				t.Errorf("%s is %s, %s is %s", w, stem(w), same[0], stem(same[0]))
-			}
-		}
-	}
-}
 
 func TestQuestionTerms(t *testing.T) {
 	weights := Default
@@ -102,28 +81,5 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("reasons that are no text: %q", r.Why())
 			}
 		}
-		for _, p := range symbol.Words(text) {
-			if p == "" {
-				t.Error("an empty part")
-			}
-		}
 	})
-}
-
-// What a formatting verb does is a word of the text: "%*d" is how code says that numbers
-// are padded.
-func TestVerbs(t *testing.T) {
-	for text, want := range map[string]string{
-		`fmt.Sprintf("%*d %-8s", n, s)`:      "pad width pad align",
-		`Printf("%02d:%q", 3, x)`:            "pad zero quote",
-		`"%.2f" "%x"`:                        "precision decimal hexadecimal",
-		`"%d of %s: %v, %w, %[1]d, %+v"`:     "",
-		`100% of the time, 5 % done, x%2, %`: "",
-	} {
-		var got []string
-		verbs(text, func(w string) { got = append(got, w) })
-		if g := strings.Join(got, " "); g != want {
-			t.Errorf("%s: %q, want %q", text, g, want)
-		}
-	}
 }

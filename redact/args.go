@@ -93,7 +93,7 @@ func flagged(argv []string) map[int]argument {
 // assignedWord returns the word of a flag or variable that says that its value is
 // secret, if the value may be.
 func assignedWord(name, value string) string {
-	w := words(name)
+	w := wordsOf(name)
 	if word := secretWord(w); word != "" {
 		return word
 	}

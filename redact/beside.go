@@ -72,7 +72,7 @@ func (n *neighbour) named(name string) bool {
 		n.word, n.plain, n.call = "password", true, true
 		return true
 	}
-	w := words(name)
+	w := wordsOf(name)
 	for len(w) > 1 && strings.Trim(w[len(w)-1], "0123456789") == "" {
 		w = w[:len(w)-1]
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode"
 
-	"tracerag/trace/symbol"
+	"tracerag/code/words"
 )
 
 // Environment returns the secrets in an environment of "NAME=value" lines, in the
@@ -43,7 +43,7 @@ func Environment(lines []string) []Secret {
 }
 
 func secretVariable(name string) bool {
-	w := words(name)
+	w := wordsOf(name)
 	if len(w) == 0 {
 		return false
 	}
@@ -80,12 +80,12 @@ func secretWord(w []string) string {
 // locks are whose keys are secret.
 var locks = []string{"access", "account", "api", "auth", "encryption", "license", "master", "private", "secret", "shared", "signing"}
 
-// words splits a name: "dbPassword", "--db-password" and "DB_PASSWORD" are db and
+// wordsOf splits a name: "dbPassword", "--db-password" and "DB_PASSWORD" are db and
 // password, "AWSSecretKey" is aws, secret and key.
-func words(name string) []string {
+func wordsOf(name string) []string {
 	var out []string
 	for _, part := range strings.FieldsFunc(name, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
-		out = append(out, symbol.Words(part)...)
+		out = append(out, words.Split(part)...)
 	}
 	return out
 }
@@ -110,7 +110,7 @@ func (r *Redactor) value(name, text string) string {
 
 // named masks a value if its name and look say that it is secret.
 func (r *Redactor) named(name, text string) (masked string, ok bool) {
-	w := words(name)
+	w := wordsOf(name)
 	word := secretWord(w)
 	certain, sure := strings.HasPrefix(word, "pass"), word != ""
 	if word == "" {

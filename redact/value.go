@@ -97,7 +97,7 @@ func (r *Redactor) governed(l *level, own string, named bool, literal string, cu
 	try := func(name string, many bool) bool {
 		if many { // what is in lists is of more kinds: the tokens of a parser
 			name = strings.TrimSuffix(name, "s")
-			if w := words(name); passwordWord(w) == "" && (keyWord(w) == "" || !randomLike(strings.Trim(strings.TrimSuffix(literal, "..."), `"`))) {
+			if w := wordsOf(name); passwordWord(w) == "" && (keyWord(w) == "" || !randomLike(strings.Trim(strings.TrimSuffix(literal, "..."), `"`))) {
 				return false
 			}
 		}
@@ -109,7 +109,7 @@ func (r *Redactor) governed(l *level, own string, named bool, literal string, cu
 	case named && isPair(l.lastName, own) && try(l.last, false), named && try(own, false):
 		return masked, true
 	case named: // an entry of a map of passwords
-		ok = l.opened == '{' && strings.HasPrefix(secretWord(words(strings.TrimSuffix(l.name, "s"))), "pass") && try(l.name, true)
+		ok = l.opened == '{' && strings.HasPrefix(secretWord(wordsOf(strings.TrimSuffix(l.name, "s"))), "pass") && try(l.name, true)
 		return masked, ok
 	default:
 		ok = try(l.name, l.many)

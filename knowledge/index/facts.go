@@ -6,14 +6,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tracerag/code"
+	"tracerag/code/words"
 	"tracerag/knowledge"
-	"tracerag/trace/symbol"
 )
 
 // facts returns what is derived from the declarations of a file.
 func facts(text []byte, file *knowledge.File, f *code.File) []knowledge.Facts {
+	split := splitters.Get().(*words.Splitter)
+	defer splitters.Put(split)
+	terms := func(text string) []string { return split.Append(nil, text) }
 	list := make([]knowledge.Facts, len(f.Decls))
 	pkg := terms(file.ImportPath())
 	for i := range f.Decls {
@@ -31,12 +35,12 @@ func facts(text []byte, file *knowledge.File, f *code.File) []knowledge.Facts {
 		for _, n := range d.Names {
 			t.Name = append(t.Name, terms(n)...)
 		}
-		list[i].Literals = body(d.Of(text), t)
+		list[i].Literals = body(d.Of(text), t, terms)
 	}
 	return list
 }
 
-func body(text []byte, t *knowledge.Terms) (literals []string) {
+func body(text []byte, t *knowledge.Terms, terms func(string) []string) (literals []string) {
 	var s scanner.Scanner
 	fset := token.NewFileSet()
 	s.Init(fset.AddFile("", -1, len(text)), text, func(token.Position, string) {}, scanner.ScanComments)
@@ -56,11 +60,5 @@ func body(text []byte, t *knowledge.Terms) (literals []string) {
 	}
 }
 
-func terms(text string) (list []string) {
-	for _, w := range strings.FieldsFunc(text, func(r rune) bool {
-		return r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z'
-	}) {
-		list = append(list, symbol.Words(w)...)
-	}
-	return list
-}
+// splitters remember the words that they have seen.
+var splitters = sync.Pool{New: func() any { return new(words.Splitter) }}

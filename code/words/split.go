@@ -1,15 +1,15 @@
-package symbol
+package words
 
 import (
 	"strings"
 	"unicode"
 )
 
-// Words returns the words that an identifier is made of, in lower case:
+// Split returns the words that an identifier is made of, in lower case:
 //
 //	parseHTTPRequest   parse http request
 //	max_line_width2    max line width 2
-func Words(word string) []string {
+func Split(word string) []string {
 	var out []string
 	start := 0
 	cut := func(end int) {

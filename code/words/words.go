@@ -1,4 +1,4 @@
-package rank
+package words
 
 import (
 	"strings"
@@ -8,9 +8,9 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// eachWord calls f for every word of text: a run of letters, digits and
+// Each calls f for every word of text: a run of letters, digits and
 // underscores, as an identifier is one.
-func eachWord(text string, f func(word string)) {
+func Each(text string, f func(word string)) {
 	start := -1
 	for i := 0; i < len(text); {
 		inWord, n := false, 1
@@ -41,25 +41,28 @@ var wordByte = func() (t [utf8.RuneSelf]bool) {
 	return t
 }()
 
-// whole returns an identifier as one word. The sign keeps it apart from words
+// Whole returns an identifier as one word. The sign keeps it apart from words
 // of one part.
-func whole(word string) string {
+func Whole(word string) string {
 	return "=" + strings.ToLower(strings.ReplaceAll(word, "_", ""))
 }
 
-// passedOver reports whether a part says nothing: a stop word, one letter, or a number,
+// PassedOver reports whether a part says nothing: a stop word, one letter, or a number,
 // which code has everywhere.
-func passedOver(part string) bool {
+func PassedOver(part string) bool {
 	return stopWords[part] || len(part) < 2 || strings.Trim(part, "0123456789") == ""
 }
 
-// stem returns what is compared of a part: its long form if it is an
+// Stem returns what is compared of a part: its long form if it is an
 // abbreviation, without its ending.
-func stem(part string) string {
+func Stem(part string) string { return english.Stem(infinitive(Long(part)), false) }
+
+// Long returns the long form of a part that is an abbreviation, other parts as they are.
+func Long(part string) string {
 	if long, ok := abbreviations[part]; ok {
-		part = long
+		return long
 	}
-	return english.Stem(infinitive(part), false)
+	return part
 }
 
 // infinitive returns the verb of an irregular form, which no ending tells: "rewritten" is

@@ -1,4 +1,4 @@
-package rank
+package words
 
 import (
 	"fmt"
@@ -46,10 +46,16 @@ round precision decimal
 		term++
 		key := fmt.Sprint("~", term)
 		for word := range strings.FieldsSeq(line) {
-			s := stem(word)
+			s := Stem(word)
 			g.of[s] = append(g.of[s], key)
 			g.members[key] = append(g.members[key], s)
 		}
 	}
 	return g
 }()
+
+// Groups returns the groups that a stem is in, as terms of their own.
+func Groups(stem string) []string { return groups.of[stem] }
+
+// Members returns the stems of a group; nil of a term that is no group.
+func Members(group string) []string { return groups.members[group] }

@@ -1,11 +1,11 @@
-package symbol
+package words
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestWords(t *testing.T) {
+func TestSplit(t *testing.T) {
 	for word, want := range map[string]string{
 		"parse":            "parse",
 		"parseHTTPRequest": "parse http request",
@@ -18,7 +18,7 @@ func TestWords(t *testing.T) {
 		"überGröße":        "über größe",
 		"ID":               "id",
 	} {
-		if got := strings.Join(Words(word), " "); got != want {
+		if got := strings.Join(Split(word), " "); got != want {
 			t.Errorf("%s is %q, not %q", word, got, want)
 		}
 	}

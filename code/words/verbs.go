@@ -1,12 +1,12 @@
-package rank
+package words
 
 import (
 	"strings"
 )
 
-// verbs calls f for words that say what a formatting verb in a text does: "%*d" pads,
+// Verbs calls f for words that say what a formatting verb in a text does: "%*d" pads,
 // "%q" quotes. They are how code says what a user sees.
-func verbs(text string, f func(word string)) {
+func Verbs(text string, f func(word string)) {
 	for {
 		i := strings.IndexByte(text, '%')
 		if i < 0 {
