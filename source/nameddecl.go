@@ -4,7 +4,9 @@ import (
 	"go/build"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 )
 
 // Decl is a declaration of types, constants or variables of a package.
@@ -62,12 +64,17 @@ func (r *Resolver) declarationsIn(pl place) *declaredIn {
 	if d := r.declared[pl.path]; d != nil {
 		return d
 	}
-	out := &declaredIn{}
-	r.declared[pl.path] = out
 	f, loaded := r.files[pl.path]
 	if !loaded {
 		f = read(pl)
 	}
+	return r.declare(pl, f)
+}
+
+// declare indexes a file, nil if it cannot be read.
+func (r *Resolver) declare(pl place, f *file) *declaredIn {
+	out := &declaredIn{}
+	r.declared[pl.path] = out
 	if f == nil {
 		return out
 	}
@@ -105,8 +112,15 @@ func (r *Resolver) packageAt(at place, name string) globals {
 	}
 	g := globals{}
 	r.packages[key] = g
+	var own []place
 	for _, pl := range r.siblings(at, ".go") {
-		if !test && strings.HasSuffix(pl.path, "_test.go") || pl.path != at.path && !r.builds(pl.path) {
+		if test || !strings.HasSuffix(pl.path, "_test.go") {
+			own = append(own, pl)
+		}
+	}
+	builds := r.readAhead(own, at.path)
+	for i, pl := range own {
+		if !builds[i] {
 			continue
 		}
 		in := r.declarationsIn(pl)
@@ -122,6 +136,37 @@ func (r *Resolver) packageAt(at place, name string) globals {
 		}
 	}
 	return g
+}
+
+// readAhead reads and indexes the files of a package, of which one is part of the program,
+// on all processors, and reports which of them are.
+func (r *Resolver) readAhead(files []place, known string) (builds []bool) {
+	builds = make([]bool, len(files))
+	parsed, made := make([]*file, len(files)), make([]bool, len(files))
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		wg.Go(func() {
+			for i := range next {
+				pl := files[i]
+				_, loaded := r.files[pl.path]
+				if builds[i] = pl.path == known || r.builds(pl.path); builds[i] && !loaded && r.declared[pl.path] == nil {
+					parsed[i], made[i] = read(pl), true
+				}
+			}
+		})
+	}
+	for i := range files {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	for i, pl := range files {
+		if made[i] {
+			r.declare(pl, parsed[i])
+		}
+	}
+	return builds
 }
 
 // builds reports whether a file is part of the program, as far as its name and
