@@ -19,9 +19,10 @@ func StartHeap() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
+	percent := debug.SetGCPercent(-1) // or the range for large pages would be collected twice
 	largePages(firstCollection)
 	const first = 4 << 20 // at 100 %
-	percent := debug.SetGCPercent(firstCollection / first * 100)
+	debug.SetGCPercent(firstCollection / first * 100)
 	// Cleanups run after a collection.
 	runtime.AddCleanup(new([16]byte), func(percent int) { debug.SetGCPercent(percent) }, percent)
 }

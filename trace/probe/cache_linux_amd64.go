@@ -60,8 +60,10 @@ func newPlanKey(planner string, sum []byte, t *target.Target, o Options) (key pl
 // recordedPackages returns the packages of the target that are recorded, sorted.
 func recordedPackages(t *target.Target) (names []string) {
 	packages := map[string]bool{}
-	for i := range t.Binary.Funcs {
-		packages[t.Binary.Funcs[i].Package] = true
+	for i := range t.Binary.Funcs { // those of a package follow one another
+		if pkg := t.Binary.Funcs[i].Package; i == 0 || pkg != t.Binary.Funcs[i-1].Package {
+			packages[pkg] = true
+		}
 	}
 	for pkg := range packages {
 		if t.Records(pkg) {

@@ -68,9 +68,13 @@ func (e *NothingLeftError) Error() string {
 func (s *selection) check(include []string) error {
 	hit := make([]bool, len(s.include))
 	any := false
+	last := "" // functions of a package follow one another
 	for i := range s.bin.Funcs {
 		pkg := s.bin.Funcs[i].Package
-		if pkg == "" {
+		if pkg == last {
+			continue
+		}
+		if last = pkg; pkg == "" {
 			continue
 		}
 		for j, m := range s.include {
