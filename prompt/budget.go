@@ -16,14 +16,13 @@ import (
 // may have while there are sources that do not fit: of the first tokens of it little, since
 // there the best sources come first.
 //
-// With the places of the functions that have no source the tree tells what else there is,
-// and where: of the lines that the true answers of fixtures/experiments cite (the easy twelve
-// inquiries, then eight hard ones), 60 and 21 % are in a prompt of 8,000 tokens with
-// a tenth for the tree, 67 and 31 % with a quarter, and 70 and 36 % with two fifths, which
-// leaves too little to the sources: 52, 51 and 44 % are in these.
+// The tree tells the way to the best functions. What else there is, and where, the names
+// of what is left out tell for less: see docs/prompts.md for what the share of the tree (it
+// was 30 %) and that of the names are worth in lines that true answers cite. Between 10 and
+// 20 % it makes no difference.
 const (
 	treeShareFirst = 10
-	treeShareRest  = 30
+	treeShareRest  = 15
 	treeFirst      = 2_000 // tokens
 )
 
@@ -81,6 +80,8 @@ type fitter struct {
 	tree   *unfolder // nil: the prompt has no tree
 	ratio  float64   // tokens a byte of source, for guesses
 	asked  bool      // scores tell what a question is about
+	limit  int       // of the budget, without what names may have
+	names  int       // what these may have
 }
 
 // fit makes the prompt within the budget of the options.
@@ -91,7 +92,7 @@ type fitter struct {
 // step works with sums of parts or guesses, so the end is a count of the whole
 // text: if that is over, less is given to the sources.
 func (m *material) fit(in Input, o Options) (*Prompt, error) {
-	f := &fitter{m: m, o: o, scores: m.scores(in.Score), asked: in.Score != nil}
+	f := &fitter{m: m, o: o, scores: m.scores(in.Score), asked: in.Score != nil, limit: o.Budget}
 	if whole, err := f.whole(); whole != nil || err != nil {
 		return whole, err
 	}
@@ -115,9 +116,15 @@ func (m *material) fit(in Input, o Options) (*Prompt, error) {
 	if err := f.fitTree(share); err != nil {
 		return nil, err
 	}
-	p, err := f.fitSources(o.Budget)
-	if err == nil && m.named != nil {
-		p, err = f.fitBoth(p)
+	if f.keepsPositions() {
+		f.names = max(room-namesFrom, 0) * namesShare / 100
+		f.limit -= f.names
+	}
+	p, err := f.fitAll()
+	if unused := o.Budget - f.limit; err == nil && o.Budget-p.Total > unused/2 && unused > 0 {
+		// Everything has its name. What these did not need is for the sources.
+		f.limit = min(o.Budget, f.limit+o.Budget-p.Total)
+		p, err = f.fitAll()
 	}
 	if err != nil {
 		return nil, err
@@ -126,8 +133,25 @@ func (m *material) fit(in Input, o Options) (*Prompt, error) {
 		if p, err = f.regrow(p); err != nil {
 			return nil, err
 		}
+		// What the tree has now needs no name.
+		if p, err = f.fitNames(p, o.Budget); err != nil {
+			return nil, err
+		}
 	}
 	return f.report(p), nil
+}
+
+// fitAll fits sources, declarations and names beside the tree.
+func (f *fitter) fitAll() (*Prompt, error) {
+	f.m.cut.names = nil
+	p, err := f.fitSources(f.limit)
+	if err == nil && f.m.named != nil {
+		p, err = f.fitBoth(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.fitNames(p, p.Total+f.names)
 }
 
 // regrow gives the tree what the sources could not use.
@@ -272,6 +296,7 @@ func (f *fitter) count(whole []segment) {
 			f.units[i].Score, f.units[i].why = s.score, s.why
 		}
 	}
+	f.part()
 	f.lead(at)
 	f.rooms()
 }

@@ -100,6 +100,7 @@ func linesOf(prompt string) fileLines {
 			fl[base] = append(fl[base], lineRange{file, from, to})
 		}
 	}
+	fl.namedLines(prompt)
 	return fl
 }
 

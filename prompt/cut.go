@@ -17,6 +17,8 @@ type cut struct {
 	nodes map[*calltree.Node]bool
 	// positions says that the trees have them.
 	positions bool
+	// names has the items that are named where the prompt has nothing else of them.
+	names map[*item]bool
 }
 
 // apply puts into a list of items what replaces them, and says how many

@@ -1,6 +1,11 @@
 package prompt
 
-import "tracerag/calltree"
+import (
+	"fmt"
+	"strings"
+
+	"tracerag/calltree"
+)
 
 // instructions open the default variant. They depend on nothing but the number
 // of runs, if there are any, and whether values were observed or anything is left out: prompt caches match equal beginnings.
@@ -14,6 +19,12 @@ func (m *material) instructions() string {
 	}
 	if m.cut != nil {
 		cut = m.words().cut
+		if len(m.cut.names) > 0 {
+			cut += instructionsNames
+			if len(m.runs) == 2 {
+				cut = strings.TrimSuffix(cut, "\n") + fmt.Sprintf(" Behind the line stands %s or %s if only that run called it.\n", m.runs[0].label, m.runs[1].label)
+			}
+		}
 	}
 	return m.words().opening + m.words().reading + values + sources + cut + instructionsAnswering
 }
@@ -61,6 +72,10 @@ const instructionsTypes = `- "Types" has the declarations of types, constants an
 // instructionsCut explains what cut.go and calltree write where something is left
 // out; a test compares them.
 const instructionsCut = `- Not everything fits: what is least relevant to the question is left out, and square brackets stand where it was. "[310 calls of 12 functions folded]" in a call tree: these functions were called, but are not listed. "[signature only: lines 31-36 left out]" or "[lines 31-90 left out]" in a source: those lines of the file are not shown; "[lines 31-90 left out: did not run]": nor did they run.
+`
+
+// instructionsNames explains what leftout.go writes.
+const instructionsNames = `- "Left out" names what is not shown at all: functions, and declarations that the sources name, by file, each with the line where it begins. A method without its type (".Render 45") is of the type before it.
 `
 
 const instructionsAnswering = `

@@ -61,6 +61,8 @@ func markdownHead(p *part) string {
 		return "## Sources" + of(p) + "\n\n"
 	case partTypes:
 		return "## Types\n\n"
+	case partNames:
+		return "## Left out\n\n"
 	}
 	return ""
 }

@@ -139,7 +139,7 @@ func (f *fitter) fitBoth(p *Prompt) (*Prompt, error) {
 // fitBeside gives the sources all but a share, and the declarations that they name
 // what is then left, the share and some more. It returns what those need.
 func (f *fitter) fitBeside(share int) (p *Prompt, need int, err error) {
-	if p, err = f.fitSources(f.o.Budget - share); err != nil {
+	if p, err = f.fitSources(f.limit - share); err != nil {
 		return nil, 0, err
 	}
 	return f.fitDeclarations(p)
@@ -151,7 +151,7 @@ func (f *fitter) fitDeclarations(p *Prompt) (q *Prompt, need int, err error) {
 	for i := range items {
 		need += items[i].cost(items[i].top())
 	}
-	q, err = f.within(f.o.Budget, f.o.Budget-p.Total, p, func(room int) map[*item]*item {
+	q, err = f.within(f.limit, f.limit-p.Total, p, func(room int) map[*item]*item {
 		shown := map[*item]*item{}
 		for i, t := range Fit(items, room) {
 			if t > TierFolded {

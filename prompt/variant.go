@@ -47,6 +47,7 @@ const (
 	partCallers      partKind = "callers"
 	partSources      partKind = "sources"
 	partTypes        partKind = "types"
+	partNames        partKind = "left out"
 )
 
 // lists reports whether a section is one of items.
@@ -115,6 +116,9 @@ func (m *material) layout(v Variant, at Placement) []part {
 	}
 	if v.hasSources() {
 		parts = append(parts, m.types(parts))
+		if v == Ordered {
+			parts = append(parts, m.leftOut(parts))
+		}
 	}
 	if at != First && m.question != "" {
 		parts = append(parts, question)
@@ -124,7 +128,7 @@ func (m *material) layout(v Variant, at Placement) []part {
 	}
 	parts[modules].text = m.modules.legend(m.files(parts))
 	return slices.DeleteFunc(parts, func(p part) bool {
-		return p.kind.lists() && len(p.items)+p.left == 0 || p.kind == partModules && p.text == ""
+		return p.kind.lists() && len(p.items)+p.left == 0 || (p.kind == partModules || p.kind == partNames) && p.text == ""
 	})
 }
 
@@ -149,6 +153,10 @@ func (m *material) files(parts []part) map[string]bool {
 			first, _, _ := strings.Cut(it.position, "/")
 			files[first] = true
 		}
+	}
+	for it := range m.cut.names {
+		first, _, _ := strings.Cut(it.position, "/")
+		files[first] = true
 	}
 	return files
 }
