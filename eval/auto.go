@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -80,7 +79,7 @@ func gradeFunctions(c *Criterion, mentions []prompt.Mention, t *things) Mark {
 }
 
 // filePattern finds paths of files.
-var filePattern = regexp.MustCompile(`[\pL\pN_][\pL\pN_./@+~-]*\.[\pL][\pL\pN]*`)
+var filePattern = lazily(`[\pL\pN_][\pL\pN_./@+~-]*\.[\pL][\pL\pN]*`)
 
 func gradeFiles(c *Criterion, answer string, functions []Function) Mark {
 	var files []string
@@ -108,7 +107,7 @@ func gradeFiles(c *Criterion, answer string, functions []Function) Mark {
 		return all
 	})
 	v.name = func(i int) string { return files[i] }
-	for _, path := range filePattern.FindAllString(answer, -1) {
+	for _, path := range filePattern().FindAllString(answer, -1) {
 		if all := meant(path); all != nil {
 			v.text = append(v.text, all)
 		}
@@ -130,7 +129,7 @@ func gradeTerms(c *Criterion, answer string) Mark {
 
 // hasTerm reports whether a text, whose words are given, has a term.
 func hasTerm(text string, words []string, term string) bool {
-	if !plainPattern.MatchString(term) {
+	if !plainPattern().MatchString(term) {
 		return strings.Contains(strings.ToLower(text), strings.ToLower(term))
 	}
 	want := wordsOf(term)
@@ -143,7 +142,7 @@ func hasTerm(text string, words []string, term string) bool {
 }
 
 // plainPattern matches words, identifiers and flags.
-var plainPattern = regexp.MustCompile(`^[\pL\pN_ .'-]*[\pL\pN][\pL\pN_ .'-]*$`)
+var plainPattern = lazily(`^[\pL\pN_ .'-]*[\pL\pN][\pL\pN_ .'-]*$`)
 
 // sameWord lets longer words count as a term's, as inflected ones. Of words of
 // three letters too many others are beginnings: "tab" is no "table".

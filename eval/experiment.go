@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -166,22 +165,22 @@ func (e *Experiment) Cells(models []string) []Cell {
 }
 
 var (
-	idPattern     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
-	budgetPattern = regexp.MustCompile(`^[0-9_]*\.?[0-9]+[kKmM%]?$`)
+	idPattern     = lazily(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+	budgetPattern = lazily(`^[0-9_]*\.?[0-9]+[kKmM%]?$`)
 	// A package's short name, a dot, and a name without blanks.
-	functionPattern = regexp.MustCompile(`^[\w-]+\.\S+$`)
-	modulePattern   = regexp.MustCompile(`^[A-Za-z0-9][\w.~/-]*@v[\w.+-]+$`)
+	functionPattern = lazily(`^[\w-]+\.\S+$`)
+	modulePattern   = lazily(`^[A-Za-z0-9][\w.~/-]*@v[\w.+-]+$`)
 )
 
 // check fills in defaults and says what is wrong first. variants are those there
 // are.
 func (e *Experiment) check(variants []string) error {
 	switch {
-	case !idPattern.MatchString(e.Name):
+	case !idPattern().MatchString(e.Name):
 		return fmt.Errorf("name: %q: want letters, digits, - and _", e.Name)
 	case e.Program == "":
 		return fmt.Errorf("program: missing: want a package's directory, or an import path with @ and a version")
-	case strings.Contains(string(e.Program), "@") && !modulePattern.MatchString(string(e.Program)):
+	case strings.Contains(string(e.Program), "@") && !modulePattern().MatchString(string(e.Program)):
 		return fmt.Errorf("program: %q: want an import path, @ and a version (v1.2.3)", e.Program)
 	case len(e.Runs) == 0:
 		return fmt.Errorf("runs: missing")
@@ -210,7 +209,7 @@ func (e *Experiment) check(variants []string) error {
 	// Runs and inquiries are names of files, and case is nothing to some systems.
 	folded := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(e.Runs)) {
-		if !idPattern.MatchString(id) {
+		if !idPattern().MatchString(id) {
 			return fmt.Errorf("runs: %q: want letters, digits, - and _", id)
 		}
 		if other, ok := folded[strings.ToLower(id)]; ok {
@@ -233,7 +232,7 @@ func (e *Experiment) check(variants []string) error {
 func (i *Inquiry) check(runs map[string]Run) error {
 	i.Question = strings.TrimSpace(i.Question)
 	switch {
-	case !idPattern.MatchString(i.ID):
+	case !idPattern().MatchString(i.ID):
 		return fmt.Errorf("want an id of letters, digits, - and _")
 	case i.Question == "":
 		return fmt.Errorf("missing question")
@@ -245,7 +244,7 @@ func (i *Inquiry) check(runs map[string]Run) error {
 		return fmt.Errorf("criteria: missing: without criteria no answer can be graded")
 	}
 	for k, f := range i.Decides {
-		if !functionPattern.MatchString(f) || slices.Contains(i.Decides[:k], f) {
+		if !functionPattern().MatchString(f) || slices.Contains(i.Decides[:k], f) {
 			return fmt.Errorf("decides: %q: want each function once, as the call tree shows it (csvview.newTable)", f)
 		}
 	}
@@ -260,7 +259,7 @@ func (i *Inquiry) check(runs map[string]Run) error {
 	seen := map[string]bool{}
 	for k := range i.Criteria {
 		c := &i.Criteria[k]
-		if seen[c.ID] || !idPattern.MatchString(c.ID) {
+		if seen[c.ID] || !idPattern().MatchString(c.ID) {
 			return fmt.Errorf("criterion %d: id %q: want one of its own, of letters, digits, - and _", k+1, c.ID)
 		}
 		seen[c.ID] = true
@@ -323,7 +322,7 @@ func (e *Experiment) checkVariants(known []string) error {
 		if v == Rounds {
 			name = known[0]
 		}
-		if !slices.Contains(known, name) || strings.Contains(string(v), "@") && !budgetPattern.MatchString(budget) {
+		if !slices.Contains(known, name) || strings.Contains(string(v), "@") && !budgetPattern().MatchString(budget) {
 			return fmt.Errorf("%q: want %s, one of them with a budget, as in ordered@16k, or %s", v, strings.Join(known, ", "), Rounds)
 		}
 		if slices.Contains(e.Variants[:i], v) {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"tracerag/prompt"
@@ -55,7 +56,7 @@ func newThings(functions []Function) *things {
 		if f.File != "" {
 			th.places = append(th.places, place{f.File, f.Start, f.End})
 		}
-		if closurePattern.MatchString(f.Name) {
+		if closurePattern().MatchString(f.Name) {
 			continue // a caller of a closure does not lead to the function around it
 		}
 		for _, c := range f.Callers {
@@ -128,22 +129,22 @@ func Unknown(inq *Inquiry, functions []Function) []string {
 }
 
 var (
-	closurePattern = regexp.MustCompile(`\.(func|gowrap|deferwrap)\d|-range\d`)
-	closurePart    = regexp.MustCompile(`^((func|gowrap|deferwrap)\d+|\d+)$`)
-	versionPattern = regexp.MustCompile(`^v\d+$`)
-	suffixPattern  = regexp.MustCompile(`-(fm|range\d+)`) // method values, bodies of loops over functions
+	closurePattern = lazily(`\.(func|gowrap|deferwrap)\d|-range\d`)
+	closurePart    = lazily(`^((func|gowrap|deferwrap)\d+|\d+)$`)
+	versionPattern = lazily(`^v\d+$`)
+	suffixPattern  = lazily(`-(fm|range\d+)`) // method values, bodies of loops over functions
 )
 
 // nameParts takes the name of a function in a tree apart, as prompt.Mention has
 // those in answers. It is nil for what no answer names: what the compiler made.
 func nameParts(name string) []string {
-	name = suffixPattern.ReplaceAllString(withoutTypeArguments(name), "")
+	name = suffixPattern().ReplaceAllString(withoutTypeArguments(name), "")
 	if strings.Contains(name, "..") {
 		return nil // a closure outside of functions: "main.glob..func1"
 	}
 	name = symbol.Short(name)
 	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(".()*", r) })
-	for len(parts) > 1 && closurePart.MatchString(parts[len(parts)-1]) {
+	for len(parts) > 1 && closurePart().MatchString(parts[len(parts)-1]) {
 		parts = parts[:len(parts)-1]
 	}
 	if len(parts) == 0 {
@@ -209,7 +210,7 @@ func (t *things) fits(full, cited []string) bool {
 // renamed reports whether a package may have another name than trees have for it,
 // which is an element of its import path: main, go-yaml, v1.
 func renamed(element, name string) bool {
-	return element == "main" || versionPattern.MatchString(element) || slices.Contains(strings.Split(element, "-"), name)
+	return element == "main" || versionPattern().MatchString(element) || slices.Contains(strings.Split(element, "-"), name)
 }
 
 // at are the functions that have a line of a range.
@@ -315,4 +316,10 @@ func (t *things) around(targets, beside map[int]bool) map[int]bool {
 		}
 	}
 	return found
+}
+
+// lazily compiles a pattern when it is needed: those of this package would take a
+// millisecond of every command's start.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

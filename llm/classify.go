@@ -57,15 +57,15 @@ func (x *exchange) refusal() *Error {
 }
 
 var (
-	quotaCode  = regexp.MustCompile(`^(?:insufficient_quota|billing_hard_limit_reached|billing_not_active|insufficient_balance)$`)
-	keyWords   = regexp.MustCompile(`(?i)api key not valid|api key expired|invalid api key|incorrect api key`)
-	modelCode  = regexp.MustCompile(`^(?:model_not_found|DeploymentNotFound|invalid_model|unknown_model|model_not_available)$`)
-	modelWords = regexp.MustCompile("(?i)" +
+	quotaCode  = lazily(`^(?:insufficient_quota|billing_hard_limit_reached|billing_not_active|insufficient_balance)$`)
+	keyWords   = lazily(`(?i)api key not valid|api key expired|invalid api key|incorrect api key`)
+	modelCode  = lazily(`^(?:model_not_found|DeploymentNotFound|invalid_model|unknown_model|model_not_available)$`)
+	modelWords = lazily("(?i)" +
 		"(?:model|deployment)s?\\b.{0,120}(?:not (?:be )?found|does ?n[o']t exist|not exist\\b|not (?:a )?valid|is not available|no longer available|decommissioned|not supported|have access)" +
 		"|invalid model|unknown model|no such model|not a valid model|^model: ")
-	tlsWords   = regexp.MustCompile(`(?i)http request to an https server|plain http request was sent to https`)
-	rateCode   = regexp.MustCompile(`(?i)rate_?limit|too_many_requests|resource_exhausted`)
-	serverCode = regexp.MustCompile(`(?i)overloaded|server_?error|internal|unavailable|timeout`)
+	tlsWords   = lazily(`(?i)http request to an https server|plain http request was sent to https`)
+	rateCode   = lazily(`(?i)rate_?limit|too_many_requests|resource_exhausted`)
+	serverCode = lazily(`(?i)overloaded|server_?error|internal|unavailable|timeout`)
 )
 
 // retryable are the statuses that may pass: 529 is Anthropic's "overloaded".
@@ -91,19 +91,19 @@ func (x *exchange) serverSays(s said, status int) *Error {
 		e.hint = "make the prompt smaller, ask a model with a higher limit, or raise the account's tier; waiting does not help"
 		e.PromptTokens, e.LimitTokens = prompt, limit
 		e.what += sizes(prompt, limit)
-	case status != 401 && status != 429 && (long || overflowCode.MatchString(s.code) || overflowCode.MatchString(s.kind)), status == 413:
+	case status != 401 && status != 429 && (long || overflowCode().MatchString(s.code) || overflowCode().MatchString(s.kind)), status == 413:
 		e.Kind, e.what = KindTooLarge, fmt.Sprintf("the prompt does not fit the context of model %q", c.cfg.Model)
 		e.PromptTokens, e.LimitTokens = max(prompt, s.prompt), max(limit, s.limit)
 		e.what += sizes(e.PromptTokens, e.LimitTokens)
 		if c.isOllama(s.message) {
 			e.hint = "make the prompt smaller, or give the model a larger context (OLLAMA_CONTEXT_LENGTH, num_ctx)"
 		}
-	case status == 402 || quotaCode.MatchString(s.code) || quotaCode.MatchString(s.kind):
+	case status == 402 || quotaCode().MatchString(s.code) || quotaCode().MatchString(s.kind):
 		e.Kind, e.what = KindQuota, "the account has no credit left"
-	case modelCode.MatchString(s.code) || slices.Contains([]int{400, 403, 404, 422}, status) && modelWords.MatchString(s.message) && !blamesParameter(s):
+	case modelCode().MatchString(s.code) || slices.Contains([]int{400, 403, 404, 422}, status) && modelWords().MatchString(s.message) && !blamesParameter(s):
 		e.Kind, e.what = KindModel, fmt.Sprintf("the server does not know the model %q, or does not give it to this key", c.cfg.Model)
 		e.hint = c.modelHint(s.message)
-	case status == 401 || status == 403 || keyWords.MatchString(s.message):
+	case status == 401 || status == 403 || keyWords().MatchString(s.message):
 		e.Kind, e.what = KindAuth, "the API key is refused"
 		if c.key() == "" {
 			e.what = "the server wants an API key and none is configured"
@@ -112,14 +112,14 @@ func (x *exchange) serverSays(s said, status int) *Error {
 	case status == 404 || status == 405:
 		e.Kind, e.what = KindURL, "no chat endpoint at "+c.redact.clean(c.cfg.BaseURL)
 		e.hint = x.urlHint()
-	case tlsWords.MatchString(s.message):
+	case tlsWords().MatchString(s.message):
 		e.Kind, e.what = KindURL, "the server speaks https"
 		e.hint = "write the base URL with https:// (OPENAI_BASE_URL)"
-	case status == 429 || status == 0 && rateCode.MatchString(code):
+	case status == 429 || status == 0 && rateCode().MatchString(code):
 		e.Kind, e.what, e.retry = KindRateLimit, "the server limits the rate of requests", true
 	case status == 408:
 		e.Kind, e.what, e.retry = KindTimeout, "the server gave up waiting", true
-	case status >= 500 || status == 0 && serverCode.MatchString(code):
+	case status >= 500 || status == 0 && serverCode().MatchString(code):
 		e.Kind, e.what, e.retry = KindServer, "the server failed", status == 0 || retryable[status]
 		if strings.Contains(strings.ToLower(s.message), "loading model") { // llama.cpp
 			e.what, e.hint = "the server is still loading the model", "ask again in a minute"
@@ -153,7 +153,7 @@ func blamesParameter(s said) bool {
 	if s.param != "" && s.param != "model" {
 		return true
 	}
-	return slices.ContainsFunc(adaptations, func(a adaptation) bool { return a.words.MatchString(s.message) }) ||
+	return slices.ContainsFunc(adaptations, func(a adaptation) bool { return a.words().MatchString(s.message) }) ||
 		strings.Contains(strings.ToLower(s.message), "parameter")
 }
 
@@ -284,10 +284,10 @@ func (x *exchange) foreign(line []byte) *Error {
 
 func looksHTML(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) }
 
-var titleElement = regexp.MustCompile(`(?is)<title[^>]*>(.{1,200}?)</title>`)
+var titleElement = lazily(`(?is)<title[^>]*>(.{1,200}?)</title>`)
 
 func htmlTitle(body []byte) string {
-	if m := titleElement.FindSubmatch(body); m != nil {
+	if m := titleElement().FindSubmatch(body); m != nil {
 		return fmt.Sprintf(" (%s)", strings.TrimSpace(string(m[1])))
 	}
 	return ""

@@ -27,13 +27,13 @@ type dialect struct {
 // thinkingModel matches OpenAI's reasoning models. It is as wide as go-openai's
 // own check, which would refuse max_tokens and temperature for these names
 // before anything is sent.
-var thinkingModel = regexp.MustCompile(`^(?:o[1-9]|gpt-[5-9])`)
+var thinkingModel = lazily(`^(?:o[1-9]|gpt-[5-9])`)
 
 // takesNoTemperature tells the models that take no temperature, and the limit
 // only as max_completion_tokens, by name, without a router's "openai/".
 func takesNoTemperature(model string) bool {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
-	return thinkingModel.MatchString(name)
+	return thinkingModel().MatchString(name)
 }
 
 func (c *Client) dialect(req Request) (*dialect, *Error) {
@@ -87,8 +87,8 @@ func (d *dialect) wire() openai.ChatCompletionRequest {
 // adaptation is one way of asking differently after a refusal.
 type adaptation struct {
 	name    string
-	param   string         // the parameter that an OpenAI error blames
-	words   *regexp.Regexp // or the refusal's text
+	param   string                // the parameter that an OpenAI error blames
+	words   func() *regexp.Regexp // or the refusal's text
 	applies func(*dialect) bool
 	apply   func(*dialect)
 	note    string
@@ -98,14 +98,14 @@ type adaptation struct {
 var adaptations = []adaptation{
 	{
 		name:    "new token limit",
-		words:   regexp.MustCompile(`(?i)max_completion_tokens`),
+		words:   lazily(`(?i)max_completion_tokens`),
 		param:   "max_tokens",
 		applies: func(d *dialect) bool { return d.maxTokens > 0 && !d.newLimit },
 		apply:   func(d *dialect) { d.newLimit = true },
 	},
 	{
 		name:  "old token limit",
-		words: regexp.MustCompile(`(?i)max_completion_tokens`),
+		words: lazily(`(?i)max_completion_tokens`),
 		param: "max_completion_tokens",
 		// go-openai refuses the old name for models of these names.
 		applies: func(d *dialect) bool {
@@ -115,7 +115,7 @@ var adaptations = []adaptation{
 	},
 	{
 		name:    "temperature",
-		words:   regexp.MustCompile(`(?i)\btemperature\b`),
+		words:   lazily(`(?i)\btemperature\b`),
 		param:   "temperature",
 		applies: func(d *dialect) bool { return d.request.Temperature != 0 || d.zeroTemperature },
 		apply:   func(d *dialect) { d.request.Temperature, d.zeroTemperature = 0, false },
@@ -123,7 +123,7 @@ var adaptations = []adaptation{
 	},
 	{
 		name:    "usage",
-		words:   regexp.MustCompile(`(?i)stream_options|include_usage`),
+		words:   lazily(`(?i)stream_options|include_usage`),
 		param:   "stream_options",
 		applies: func(d *dialect) bool { return d.request.StreamOptions != nil },
 		apply:   func(d *dialect) { d.request.StreamOptions = nil },
@@ -131,7 +131,7 @@ var adaptations = []adaptation{
 	},
 	{
 		name:    "stream",
-		words:   regexp.MustCompile(`(?i)verified to stream|stream(?:ing)?\W+(?:is |are )?(?:not supported|unsupported)|not support stream`),
+		words:   lazily(`(?i)verified to stream|stream(?:ing)?\W+(?:is |are )?(?:not supported|unsupported)|not support stream`),
 		param:   "stream",
 		applies: func(d *dialect) bool { return !d.whole },
 		apply:   func(d *dialect) { d.whole, d.request.StreamOptions = true, nil },
@@ -139,7 +139,7 @@ var adaptations = []adaptation{
 	},
 	{
 		name:    "system role",
-		words:   regexp.MustCompile(`(?i)system (?:role|message)s?.{0,40}(?:not supported|unsupported)|not support.{0,60}\bsystem\b`),
+		words:   lazily(`(?i)system (?:role|message)s?.{0,40}(?:not supported|unsupported)|not support.{0,60}\bsystem\b`),
 		applies: func(d *dialect) bool { return d.request.Messages[0].Role == "system" },
 		apply:   foldSystem,
 		note:    "the model has no system role: the instructions were put before the first question",
@@ -154,7 +154,7 @@ func (d *dialect) adapt(e *Error) bool {
 		return false
 	}
 	for _, a := range adaptations {
-		blamed := e.param != "" && e.param == a.param || a.words.MatchString(e.Message)
+		blamed := e.param != "" && e.param == a.param || a.words().MatchString(e.Message)
 		if !blamed || d.used[a.name] || !a.applies(d) {
 			continue
 		}

@@ -14,7 +14,7 @@ import (
 // cannot be complete: a refusal that it misses is shown as it came, without the
 // sizes and the hint.
 
-var overflowCode = regexp.MustCompile(`(?i)^(?:context_length_exceeded|exceed_context_size_error|model_context_window_exceeded|string_above_max_length)$`)
+var overflowCode = lazily(`(?i)^(?:context_length_exceeded|exceed_context_size_error|model_context_window_exceeded|string_above_max_length)$`)
 
 // overflowSizes find the sizes of the prompt (p) and of what fits (l). The names
 // beside them are those under which the wordings were found; others may use them,
@@ -60,6 +60,11 @@ func compileAll(patterns ...string) func() []*regexp.Regexp {
 		}
 		return out
 	})
+}
+
+// lazily compiles a pattern when it is needed, likewise.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // matchSizes gives the sizes that the first matching pattern finds, 0 where it

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -58,7 +57,7 @@ func (p Prices) EstimateCost(model string, u Usage) (usd float64, ok bool) {
 }
 
 // dated matches what vendors append to the name of one release of a model.
-var dated = regexp.MustCompile(`-(?:20[0-9]{2}-?[0-9]{2}-?[0-9]{2}|latest)$`)
+var dated = lazily(`-(?:20[0-9]{2}-?[0-9]{2}-?[0-9]{2}|latest)$`)
 
 // find takes the name as it is, without a router's or vendor's prefix
 // ("openai/", "models/"), and without a release's date. It never takes a mere
@@ -66,7 +65,7 @@ var dated = regexp.MustCompile(`-(?:20[0-9]{2}-?[0-9]{2}-?[0-9]{2}|latest)$`)
 func (p Prices) find(model string) (Price, bool) {
 	full := strings.ToLower(model)
 	short := full[strings.LastIndexByte(full, '/')+1:]
-	for _, name := range []string{full, short, dated.ReplaceAllString(short, "")} {
+	for _, name := range []string{full, short, dated().ReplaceAllString(short, "")} {
 		if price, ok := p[name]; ok {
 			return price, true
 		}

@@ -24,7 +24,7 @@ type redactor struct {
 
 // anySecret finds keys that are not ours: servers echo masked forms of the key
 // ("sk-proj-****abcd"), and proxies dump whole headers.
-var anySecret = regexp.MustCompile(`(?i)\b(?:sk|rk|pk|gsk|xai)-[a-z0-9_*.\-]{6,}` +
+var anySecret = lazily(`(?i)\b(?:sk|rk|pk|gsk|xai)-[a-z0-9_*.\-]{6,}` +
 	`|\bAIza[a-z0-9_\-]{10,}` +
 	`|\b(?:bearer|basic)\s+[^\s"'<>,;)]{12,}` +
 	`|\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?[^\r\n"'<>,;]+` +
@@ -58,7 +58,7 @@ func (r redactor) clean(s string) string {
 		s = r.key.ReplaceAllLiteralString(s, redacted)
 	}
 	s = r.mask.all(s)
-	s = anySecret.ReplaceAllLiteralString(s, redacted)
+	s = anySecret().ReplaceAllLiteralString(s, redacted)
 	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(c rune) bool {
 		return unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Cf, c)
 	}), " ")
