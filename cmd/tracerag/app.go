@@ -70,6 +70,7 @@ func init() {
 		{"report", "[flags] -o FILE [TRACE | A B]", "write that page into one HTML file", runReport},
 		{"prompt", "[flags] [TRACE] [QUESTION]", "print the prompt that ask would send", runPrompt},
 		{"rank", "[flags] QUESTION [TRACE...]", "list the functions that a question is about", runRank},
+		{"index", "[flags] [DIR | URL...]", "read repositories, to know them without a run", runIndex},
 		{"mcp", "[flags]", "show the traces to a coding agent (Model Context Protocol)", runMCP},
 		{"attach", "[flags] PID", "record a running process", runAttach},
 		{"window", "[flags] start|stop|snapshot [NAME]", "start or stop recording in a running program", runWindow},

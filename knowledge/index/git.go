@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ var safe = []string{
 func (g *git) run(ctx context.Context, stdin string, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, "git", append(append([]string{}, safe...), args...)...)
 	c.Dir = g.dir
-	c.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1", "LC_ALL=C", "GIT_NO_LAZY_FETCH=1")
+	c.Env = append(environment(), "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1", "LC_ALL=C", "GIT_NO_LAZY_FETCH=1")
 	c.Stdin = strings.NewReader(stdin)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
@@ -57,6 +58,17 @@ func (g *git) run(ctx context.Context, stdin string, args ...string) ([]byte, er
 		return nil, fmt.Errorf("git %s: %w", args[0], err)
 	}
 	return out, nil
+}
+
+// environment is the process's without what a git that started it says of its repository.
+func environment() []string {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return slices.ContainsFunc([]string{"GIT_DIR=", "GIT_WORK_TREE=", "GIT_INDEX_FILE=", "GIT_PREFIX=", "GIT_OBJECT_DIRECTORY=", "GIT_EXTERNAL_DIFF="}, func(p string) bool { return strings.HasPrefix(v, p) })
+	})
+	if os.Getenv("GIT_SSH_COMMAND") == "" && os.Getenv("GIT_SSH") == "" {
+		env = append(env, "GIT_SSH_COMMAND=ssh -o BatchMode=yes") // it would ask at the terminal
+	}
+	return env
 }
 
 // head returns the commit that is checked out; "" without git, or without a commit.

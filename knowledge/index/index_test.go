@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -144,14 +145,17 @@ func diff(t testing.TB, got, want string) {
 	t.Fatalf("the store differs from one that was made afresh:\n%s", strings.Join(out[:min(len(out), 20)], "\n"))
 }
 
-// callsByName stands in for package code/calls: a function calls those whose name it has. It also
-// counts how often it is asked.
+// callsByName stands in for package code/calls: a function of the repository's own code calls those
+// whose name it has. It also counts how often it is asked.
 func callsByName(asked *int) index.CallsFunc {
 	return func(_ context.Context, l *code.Listing) (calls []knowledge.Call, gaps []string, err error) {
 		*asked++
 		places := map[string][]knowledge.Place{}
 		bodies := map[knowledge.Place]string{}
 		for _, e := range l.Files {
+			if e.Vendored || e.Testdata {
+				continue
+			}
 			text, err := os.ReadFile(filepath.Join(l.Root, e.Path))
 			if err != nil {
 				return nil, nil, err
@@ -165,17 +169,17 @@ func callsByName(asked *int) index.CallsFunc {
 			}
 		}
 		for caller, body := range bodies {
-			for name, callees := range places {
-				if strings.Contains(body, name+"(") {
-					for _, callee := range callees {
-						calls = append(calls, knowledge.Call{Kind: knowledge.Static, Caller: caller, Callee: callee, Site: strings.Count(body[:strings.Index(body, name+"(")], "(")})
-					}
+			for i, m := range named.FindAllStringSubmatch(body, -1) {
+				for _, callee := range places[m[1]] {
+					calls = append(calls, knowledge.Call{Kind: knowledge.Static, Caller: caller, Callee: callee, Site: i})
 				}
 			}
 		}
 		return calls, nil, nil
 	}
 }
+
+var named = regexp.MustCompile(`(\w+)\(`)
 
 const first = `package app
 

@@ -42,7 +42,10 @@ type Result struct {
 }
 
 // Gap is something that is not in the store, and why.
-type Gap struct{ Path, What string }
+type Gap struct {
+	Path string `json:"path"` // below the root, or of a trace
+	What string `json:"what"`
+}
 
 // Update brings a store up to date with the repository in a directory. What could not be read is
 // in the result; the error is for what ends the update.

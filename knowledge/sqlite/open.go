@@ -88,6 +88,8 @@ func OpenRead(ctx context.Context, file string) (*Store, error) {
 		v, err = version(ctx, s.read)
 	}
 	switch {
+	case err == errForeign:
+		err = &DamagedError{file, err}
 	case err != nil:
 	case v > len(migrations):
 		err = &NewerError{File: file, Version: v, Known: len(migrations)}

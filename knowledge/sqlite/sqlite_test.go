@@ -1,0 +1,375 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tracerag/code"
+	"tracerag/knowledge"
+)
+
+func openTemp(t *testing.T) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "new", "knowledge.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// fill puts one file with functions into a store.
+func fill(t *testing.T, s *Store, path string, names ...string) int64 {
+	t.Helper()
+	id, err := tryFill(s, path, names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func tryFill(s *Store, path string, names ...string) (int64, error) {
+	ctx := context.Background()
+	id, n, err := s.Begin(ctx, knowledge.Repository{Name: "r", Root: "/r", Modules: []code.Module{{Path: "example.com/r", Dir: "."}}})
+	if err != nil {
+		return 0, err
+	}
+	p := knowledge.Parsed{File: knowledge.File{Entry: code.Entry{Path: path, Package: "example.com/r"}, PackageName: "r"}}
+	for i, name := range names {
+		d := knowledge.Facts{Decl: code.Decl{Kind: code.Func, Name: name, Nth: 1, Span: code.Span{Start: 10 * i, End: 10*i + 9}}, Literals: []string{"text of " + name}}
+		if strings.Contains(name, ".") {
+			d.Kind = code.Method
+		}
+		copy(d.Tokens[:], name)
+		d.Terms.Name = []string{strings.ToLower(name)}
+		d.Terms.Body = []string{"common", `od"d`, "π"}
+		p.Decls = append(p.Decls, d)
+	}
+	if err := s.Write(ctx, id, knowledge.Change{Put: []knowledge.Parsed{p}}); err != nil {
+		return id, err
+	}
+	return id, s.Finish(ctx, id, n, knowledge.Snapshot{Commit: "c"}, code.Hash{})
+}
+
+func dumped1(t *testing.T, s *Store) string {
+	t.Helper()
+	var b strings.Builder
+	if err := s.Dump(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestMigration opens a store of version 1 with a program that knows version 2: what was in it is
+// still there, and what version 2 adds. A program that knows version 1 refuses the result.
+func TestMigration(t *testing.T) {
+	s := openTemp(t)
+	fill(t, s, "a.go", "F", "G")
+	before := dumped1(t, s)
+	s.Close()
+
+	two := append(migrations[:1:1], "ALTER TABLE repository ADD COLUMN owner TEXT NOT NULL DEFAULT 'somebody'")
+	newer, err := open(t.Context(), s.file, two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after := dumped1(t, newer); after != before {
+		t.Errorf("the migration changed\n%s\nto\n%s", before, after)
+	}
+	var owner string
+	if err := newer.read.QueryRow("SELECT owner FROM repository").Scan(&owner); err != nil || owner != "somebody" {
+		t.Errorf("the new column has %q, %v", owner, err)
+	}
+	fill(t, newer, "b.go", "H")
+	newer.Close()
+
+	for what, open := range map[string]func(context.Context, string) (*Store, error){"writing": Open, "reading": OpenRead} {
+		_, err = open(t.Context(), s.file)
+		var e *NewerError
+		if !errors.As(err, &e) || e.Version != 2 || !strings.Contains(err.Error(), "update tracerag") {
+			t.Errorf("opened for %s by an older program: %v", what, err)
+		}
+	}
+}
+
+// TestOldIsNotRead says that a file of an older version is not read as one of today's.
+func TestOldIsNotRead(t *testing.T) {
+	s := openTemp(t)
+	s.Close()
+	migrations = append(migrations, "CREATE TABLE more (x)")
+	defer func() { migrations = migrations[:1] }()
+	var e *OlderError
+	if _, err := OpenRead(t.Context(), s.file); !errors.As(err, &e) {
+		t.Errorf("OpenRead: %v", err)
+	}
+}
+
+// TestFailedMigration leaves the file at the version that it had.
+func TestFailedMigration(t *testing.T) {
+	s := openTemp(t)
+	fill(t, s, "a.go", "F")
+	before := dumped1(t, s)
+	s.Close()
+	if _, err := open(t.Context(), s.file, append(migrations[:1:1], "CREATE TABLE more (x)", "no SQL")); err == nil {
+		t.Fatal("a migration that fails was carried out")
+	}
+	again, err := Open(t.Context(), s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if after := dumped1(t, again); after != before {
+		t.Error("the store changed")
+	}
+}
+
+// TestNoStore refuses what is no store, and leaves it as it is.
+func TestNoStore(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text.db")
+	if err := os.WriteFile(text, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "other.db")
+	db, err := sql.Open("sqlite", other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("CREATE TABLE theirs (x)"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	for _, file := range []string{text, other} {
+		before, _ := os.ReadFile(file)
+		for _, open := range []func(context.Context, string) (*Store, error){Open, OpenRead} {
+			_, err := open(t.Context(), file)
+			var e *DamagedError
+			if !errors.As(err, &e) || !strings.Contains(err.Error(), "move it away") {
+				t.Errorf("%s: %v", filepath.Base(file), err)
+			}
+		}
+		after, _ := os.ReadFile(file)
+		if file == text && string(after) != string(before) {
+			t.Errorf("%s was changed", filepath.Base(file))
+		}
+	}
+	var m *MissingError
+	if _, err := OpenRead(t.Context(), filepath.Join(dir, "none.db")); !errors.As(err, &m) {
+		t.Errorf("a file that does not exist: %v", err)
+	}
+	var u *UnwritableError
+	if _, err := Open(t.Context(), filepath.Join(text, "below", "k.db")); !errors.As(err, &u) {
+		t.Errorf("below a file: %v", err)
+	}
+}
+
+// TestDamaged overwrites pages of a store. Whatever is asked then ends with an answer or an error
+// that names the file.
+func TestDamaged(t *testing.T) {
+	s := openTemp(t)
+	var names []string
+	for i := range 2000 {
+		names = append(names, fmt.Sprintf("F%d", i))
+	}
+	fill(t, s, "a.go", names...)
+	s.Close()
+	text, err := os.ReadFile(s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 3 * 4096; i < len(text); i++ {
+		text[i] ^= 0x5a
+	}
+	if err := os.WriteFile(s.file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bad, err := Open(t.Context(), s.file)
+	if err == nil {
+		defer bad.Close()
+		_, err = tryFill(bad, "a.go", "F1", "F2")
+	}
+	var e *DamagedError
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), s.file) {
+		t.Errorf("writing into a damaged store: %v", err)
+	}
+}
+
+// TestFull fills the disk: SQLite refuses to grow. What was there stays, and the error says what to
+// do.
+func TestFull(t *testing.T) {
+	s := openTemp(t)
+	fill(t, s, "a.go", "F", "G")
+	before := dumped1(t, s)
+	var pages int
+	if err := s.conn.QueryRowContext(t.Context(), "PRAGMA page_count").Scan(&pages); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.conn.QueryRowContext(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", pages+2)).Scan(&pages); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := range 5000 {
+		names = append(names, fmt.Sprintf("Function%d", i))
+	}
+	_, err := tryFill(s, "b.go", names...)
+	var e *FullError
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "free some space") {
+		t.Errorf("a full disk: %v", err)
+	}
+	after := dumped1(t, s)
+	if strings.Replace(after, "\ttrue\t", "\tfalse\t", 1) != before && strings.Replace(after, "\t1\t", "\t0\t", 1) != before {
+		t.Errorf("more than the state changed:\n%s\n%s", before, after)
+	}
+	if all, err := s.Repositories(t.Context()); err != nil || !all[0].Incomplete {
+		t.Errorf("the repository is not said to be incomplete: %+v, %v", all, err)
+	}
+}
+
+// TestReadOnly opens a store where nobody can write, also as root: without a file of the log SQLite
+// asks for none.
+func TestReadOnly(t *testing.T) {
+	s := openTemp(t)
+	fill(t, s, "a.go", "F")
+	s.Close()
+	dir := filepath.Dir(s.file)
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(dir, 0o700)
+	r, err := OpenRead(t.Context(), s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if list, err := r.Named(t.Context(), []string{"F"}, nil); err != nil || len(list) != 1 {
+		t.Errorf("reading: %v, %v", list, err)
+	}
+	var e *UnwritableError
+	if _, err := tryFill(r, "b.go", "G"); !errors.As(err, &e) {
+		t.Errorf("writing into a store that is open for reading: %v", err)
+	}
+	if os.Geteuid() != 0 {
+		if _, err := Open(t.Context(), filepath.Join(dir, "other.db")); !errors.As(err, &e) {
+			t.Errorf("a new store in a directory that can't be written: %v", err)
+		}
+	}
+}
+
+// TestOneTransaction writes a change of which the second file can't be written: the first one is not there.
+func TestOneTransaction(t *testing.T) {
+	s := openTemp(t)
+	id := fill(t, s, "a.go", "F")
+	before := dumped1(t, s)
+	c := knowledge.Change{Remove: []string{"a.go"}, Put: []knowledge.Parsed{{File: knowledge.File{Entry: code.Entry{Path: "b.go"}}}, {File: knowledge.File{Entry: code.Entry{Path: "c.go"}},
+		Decls: []knowledge.Facts{{Decl: code.Decl{Kind: code.Func, Name: "X", Nth: 1}}}}}}
+	if _, err := s.conn.ExecContext(t.Context(), "CREATE TRIGGER no BEFORE INSERT ON decl WHEN NEW.name = 'X' BEGIN SELECT RAISE(ABORT, 'no'); END"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(t.Context(), id, c); err == nil {
+		t.Fatal("the trigger did not fail")
+	}
+	if after := dumped1(t, s); after != before {
+		t.Errorf("half a change was written:\n%s", after)
+	}
+	if err := s.Write(t.Context(), id, knowledge.Change{Remove: []string{"a.go"}}); err != nil {
+		t.Errorf("after a change that failed: %v", err)
+	}
+}
+
+// TestUpdates says that of two updates of one repository the later one says when it is
+// complete.
+func TestUpdates(t *testing.T) {
+	s, ctx := openTemp(t), t.Context()
+	id := fill(t, s, "a.go", "F")
+	r := knowledge.Repository{Name: "r", Root: "/r"}
+	_, first, _ := s.Begin(ctx, r)
+	_, second, _ := s.Begin(ctx, r)
+	incomplete := func() bool {
+		all, err := s.Repositories(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all[0].Incomplete
+	}
+	if err := s.Finish(ctx, id, first, knowledge.Snapshot{}, code.Hash{}); err != nil || !incomplete() {
+		t.Errorf("the first update ended, and the second goes on: incomplete is %v, %v", incomplete(), err)
+	}
+	if err := s.Finish(ctx, id, second, knowledge.Snapshot{}, code.Hash{}); err != nil || incomplete() {
+		t.Errorf("both ended: incomplete is %v, %v", incomplete(), err)
+	}
+}
+
+// TestTerms says that terms are found as they are, whatever is in them.
+func TestTerms(t *testing.T) {
+	s := openTemp(t)
+	fill(t, s, "a.go", "F", "G")
+	for term, want := range map[string]int{"f": 1, "common": 2, `od"d`: 2, "π": 2, "od": 0, "": 0, "AND": 0} {
+		hits, err := s.Search(t.Context(), knowledge.Query{Terms: []string{term}, Limit: 5})
+		if err != nil || len(hits) != want {
+			t.Errorf("%q is in %d functions, %v; want %d", term, len(hits), err, want)
+		}
+	}
+}
+
+// TestRuns takes runs in, and asks who called whom.
+func TestRuns(t *testing.T) {
+	s, ctx := openTemp(t), t.Context()
+	fill(t, s, "a.go", "F", "T.M", "(*T).N", "Lonely")
+	fn := func(name string, n int64) knowledge.Function {
+		return knowledge.Function{Package: "example.com/r", Name: name, Nth: 1, Base: "a.go", Calls: n}
+	}
+	run := knowledge.Run{Trace: "11111111", Dir: "/d", Package: "example.com/r", Test: "TestF", Command: "go test", Snapshot: "c", Passed: true}
+	x := knowledge.Executed{Functions: []knowledge.Function{fn("F", 2), fn("T.M", 3), fn("gone", 1)}, Calls: []knowledge.Counted{{Caller: 0, Callee: 1, Count: 3}, {Caller: 1, Callee: 2, Count: 1}}}
+	other := run
+	other.Trace, other.Test = "22222222", "TestG"
+	for _, r := range []knowledge.Run{run, other, run} {
+		if err := s.AddRun(ctx, r, x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, _ := s.Named(ctx, []string{"F", "M"}, nil)
+	if len(f) != 2 {
+		t.Fatalf("declarations: %v", f)
+	}
+	edges, err := s.Callees(ctx, []int64{f[0].ID})
+	if err != nil || len(edges) != 2 || edges[0] != (knowledge.Edge{Kind: knowledge.Ran, Caller: f[0].ID, Callee: f[1].ID, Site: -1, Count: 3, Trace: "11111111"}) {
+		t.Errorf("calls of F: %+v, %v", edges, err)
+	}
+	back, err := s.Callers(ctx, []int64{f[1].ID})
+	if err != nil || fmt.Sprint(back) != fmt.Sprint(edges) {
+		t.Errorf("callers of M: %+v, %v", back, err)
+	}
+	run.Repository, other.Repository = 1, 1
+	runs, err := s.Runs(ctx, []int64{f[0].ID, f[1].ID})
+	if err != nil || len(runs) != 2 || runs[0] != run || runs[1] != other {
+		t.Errorf("runs: %+v, %v", runs, err)
+	}
+	if err := s.RemoveRuns(ctx, []string{"11111111", "22222222"}); err != nil {
+		t.Fatal(err)
+	}
+	if d := dumped1(t, s); strings.Contains(d, "11111111") || strings.Contains(d, `"T.M"	1	"a.go"`) {
+		t.Errorf("after the removal of all runs:\n%s", d)
+	}
+}
+
+// TestForget removes a repository. Nothing of it is left.
+func TestForget(t *testing.T) {
+	s := openTemp(t)
+	empty := dumped1(t, s)
+	id := fill(t, s, "a.go", "F", "G")
+	if err := s.SetCommits(t.Context(), id, []knowledge.Commit{{ID: "x", Files: []string{"a.go"}}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Forget(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if got := dumped1(t, s); got != empty {
+		t.Errorf("left is\n%s", got)
+	}
+}
