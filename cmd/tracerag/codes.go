@@ -11,5 +11,5 @@ const (
 	exitRunFailed   = 125 // run: tracerag itself failed
 	exitRunCannot   = 126 // run: the program cannot be executed or recorded
 	exitRunNotFound = 127 // run: program not found
-	exitInterrupted = 130 // run: interrupted in the run of the baseline; attach: before the recording began
+	exitInterrupted = 130 // run: interrupted in the run of the baseline; attach: before the recording began; index: what was done is kept
 )

@@ -77,10 +77,7 @@ func (r *Report) Write(w io.Writer) error {
 	if r.Read == 0 && r.Removed == 0 {
 		p.printf("  nothing changed")
 	} else {
-		p.printf("  %s of %s written", phrase.Number(r.Written), phrase.Plural(r.Read, "file read", "files read"))
-		if r.Removed > 0 {
-			p.printf(", %s removed", phrase.Number(r.Removed))
-		}
+		p.printf("  %s read, %s written, %s removed", phrase.Plural(r.Read, "file", "files"), phrase.Number(r.Written), phrase.Number(r.Removed))
 	}
 	p.printf(" in %s\n", phrase.Duration(time.Duration(r.Seconds*float64(time.Second))))
 	p.list("skipped", r.Skipped)
