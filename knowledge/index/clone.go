@@ -45,9 +45,9 @@ func Clone(ctx context.Context, raw, below string) (dir string, err error) {
 	if exists(filepath.Join(dir, ".git")) {
 		g := openGit(dir)
 		// The clone's own configuration is not asked for the URL: it may have been changed.
-		_, err = g.run(ctx, "", "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--", raw, "HEAD")
+		_, err = g.run(ctx, "", "fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--", raw, "HEAD")
 		if err == nil {
-			_, err = g.run(ctx, "", "reset", "--quiet", "--hard", "FETCH_HEAD")
+			_, err = g.run(ctx, "", "reset", "-q", "--hard", "FETCH_HEAD")
 		}
 	} else {
 		err = cloneNew(ctx, raw, dir)
@@ -73,7 +73,7 @@ func cloneNew(ctx context.Context, raw, dir string) error {
 	defer func() { _ = os.RemoveAll(parts) }()
 	tree := filepath.Join(parts, "tree")
 	g := openGit(parts)
-	if _, err := g.run(ctx, "", "clone", "--quiet", "--no-tags", "--single-branch", "--no-recurse-submodules", "--no-hardlinks", "--template=", "--", raw, tree); err != nil {
+	if _, err := g.run(ctx, "", "clone", "-q", "--no-tags", "--single-branch", "--no-recurse-submodules", "--no-hardlinks", "--", raw, tree); err != nil {
 		return err
 	}
 	err = os.Rename(tree, dir)

@@ -6,41 +6,58 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"tracerag/code"
 	"tracerag/code/words"
 	"tracerag/knowledge"
 )
 
+// maker derives facts from declarations. It is for one goroutine.
+type maker struct {
+	split *words.Splitter
+	known int // words that split remembers, about
+}
+
+// mostRemembered bounds what a splitter remembers: kubernetes has half as many words.
+const mostRemembered = 200_000
+
+// terms appends the terms of a text.
+func (m *maker) terms(to []string, text string) []string {
+	return m.split.Append(to, text)
+}
+
 // facts returns what is derived from the declarations of a file.
-func facts(text []byte, file *knowledge.File, f *code.File) []knowledge.Facts {
-	split := splitters.Get().(*words.Splitter)
-	defer splitters.Put(split)
-	terms := func(text string) []string { return split.Append(nil, text) }
+func (m *maker) facts(text []byte, file *knowledge.File, f *code.File) []knowledge.Facts {
+	if m.known += len(text) / 100; m.split == nil || m.known > mostRemembered {
+		m.split, m.known = &words.Splitter{}, 0
+	}
 	list := make([]knowledge.Facts, len(f.Decls))
-	pkg := terms(file.ImportPath())
+	pkg := m.terms(nil, file.ImportPath())
 	for i := range f.Decls {
 		d := &f.Decls[i]
 		list[i].Decl = *d
 		t := &list[i].Terms
 		t.Package = pkg
-		t.Doc = terms(string(d.Doc.Of(text)))
+		t.Doc = m.terms(nil, string(d.Doc.Of(text)))
 		receiver, name, ok := strings.Cut(d.Name, ".")
 		if !ok {
 			receiver, name = "", d.Name
 		}
-		t.Receiver = terms(receiver)
-		t.Name = terms(name)
-		for _, n := range d.Names {
-			t.Name = append(t.Name, terms(n)...)
+		t.Receiver = m.terms(nil, receiver)
+		if d.Names == nil {
+			t.Name = m.terms(nil, name)
 		}
-		list[i].Literals = body(d.Of(text), t, terms)
+		for _, n := range d.Names {
+			t.Name = m.terms(t.Name, n)
+		}
+		list[i].Literals = m.body(d.Of(text), t)
 	}
 	return list
 }
 
-func body(text []byte, t *knowledge.Terms, terms func(string) []string) (literals []string) {
+// body adds the terms of a declaration's text, comments in it included, and returns its string
+// literals.
+func (m *maker) body(text []byte, t *knowledge.Terms) (literals []string) {
 	var s scanner.Scanner
 	fset := token.NewFileSet()
 	s.Init(fset.AddFile("", -1, len(text)), text, func(token.Position, string) {}, scanner.ScanComments)
@@ -50,15 +67,12 @@ func body(text []byte, t *knowledge.Terms, terms func(string) []string) (literal
 		case token.EOF:
 			return literals
 		case token.IDENT, token.COMMENT:
-			t.Body = append(t.Body, terms(lit)...)
+			t.Body = m.terms(t.Body, lit)
 		case token.STRING:
 			if v, err := strconv.Unquote(lit); err == nil && len(v) > 2 && !slices.Contains(literals, v) {
 				literals = append(literals, v)
-				t.Literals = append(t.Literals, terms(v)...)
+				t.Literals = m.split.AppendVerbs(m.terms(t.Literals, v), v)
 			}
 		}
 	}
 }
-
-// splitters remember the words that they have seen.
-var splitters = sync.Pool{New: func() any { return new(words.Splitter) }}

@@ -54,12 +54,13 @@ func (p *plan) writeFiles(ctx context.Context, w Store, id int64, progress func(
 	large := make(chan struct{}, 1) // the tree of a large file takes 30 times its size
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
+			var make maker
 			for n := range todo {
 				e := p.read[n]
 				if e.Size > 1<<20 {
 					large <- struct{}{}
 				}
-				o := p.file(e)
+				o := p.file(e, &make)
 				o.n = n
 				if e.Size > 1<<20 {
 					<-large
@@ -130,8 +131,9 @@ func (p *plan) writeFiles(ctx context.Context, w Store, id int64, progress func(
 	return cmp.Or(write(), ctx.Err())
 }
 
-// file reads one file, and parses it if it is not the one in the store.
-func (p *plan) file(e code.Entry) outcome {
+// file reads one file, and parses it if it is not the one in the store: with a maker, if what is
+// in it is asked for.
+func (p *plan) file(e code.Entry, make *maker) outcome {
 	text, size, modified, err := []byte(nil), e.Size, e.Time, error(nil)
 	if e.TooLarge {
 		err = fmt.Errorf("it has %d MB, which is taken for data", e.Size>>20)
@@ -167,7 +169,10 @@ func (p *plan) file(e code.Entry) outcome {
 		st.Calls = callInput(e.Path, f)
 	}
 	parsed.Stored = st
-	parsed.Decls = facts(text, &parsed.File, f)
+	if make == nil {
+		return outcome{parsed: parsed}
+	}
+	parsed.Decls = make.facts(text, &parsed.File, f)
 	return outcome{parsed: parsed, size: int64(len(text)), lines: bytes.Count(text, []byte{'\n'})}
 }
 

@@ -35,7 +35,7 @@ func openGit(dir string) *git { return &git{dir: dir} }
 var safe = []string{
 	"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "log.showSignature=false",
 	"-c", "protocol.allow=never", "-c", "protocol.https.allow=always", "-c", "protocol.ssh.allow=always", "-c", "protocol.file.allow=always",
-	"-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false",
+	"-c", "init.templateDir=", "-c", "filter.lfs.smudge=", "-c", "filter.lfs.clean=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false",
 	"-c", "submodule.recurse=false", "-c", "core.pager=cat",
 }
 
@@ -73,7 +73,7 @@ func environment() []string {
 
 // head returns the commit that is checked out; "" without git, or without a commit.
 func (g *git) head(ctx context.Context) string {
-	out, err := g.run(ctx, "", "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	out, err := g.run(ctx, "", "rev-parse", "--verify", "-q", "HEAD^{commit}")
 	if err != nil {
 		return ""
 	}
@@ -199,7 +199,7 @@ func (g *git) commits(ctx context.Context, names []string) ([]knowledge.Commit, 
 		return nil, nil
 	}
 	out, err := g.run(ctx, strings.Join(names, "\n")+"\n", "log", "--no-walk=unsorted", "--stdin", "-z", "--name-only", "--no-renames", "--relative",
-		"--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-color", "--format=%x01%H%x00%ct%x00%s")
+		"--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-color", "--pretty=tformat:%x01%H%x00%ct%x00%s")
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package index_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"fmt"
 	"os"
@@ -429,5 +430,24 @@ func TestStale(t *testing.T) {
 	}
 	if n, _ := s.Named(t.Context(), []string{"Greet"}, nil); len(n) != 1 {
 		t.Error("a directory that is gone took its declarations along")
+	}
+}
+
+// TestDerivedFactsStay holds what is derived from a declaration against a hash of it. When it
+// changes, stores have facts of both kinds: a migration of knowledge/sqlite has to remove the
+// files and units of all repositories, so that they are made again.
+func TestDerivedFactsStay(t *testing.T) {
+	r := newRepo(t)
+	r.write("a.go", first+"\n// parseHTTPRequest pads errors.\nfunc parseHTTPRequest(ctx string) { panic(\"can't parse %-5d of \\u03c0\") }\n")
+	r.remove("go.mod")
+	s := open(t)
+	update(t, s, r.dir, index.Options{})
+	_, derived, _ := strings.Cut(strings.ReplaceAll(dump(t, s), filepath.Base(r.dir), "r"), "# unit")
+	derived, rest, _ := strings.Cut(derived, "# orphan")
+	_, postings, _ := strings.Cut(rest, "# posting")
+	derived += postings
+	const want = "fa6f73b70aa1c8cd"
+	if got := fmt.Sprintf("%x", sha256.Sum256([]byte(derived)))[:16]; got != want {
+		t.Errorf("the facts have the hash %s, want %s: see the comment of this test\n%s", got, want, derived)
 	}
 }

@@ -69,7 +69,7 @@ func Stale(ctx context.Context, w Store, r knowledge.Repository) (*Staleness, er
 	s.plan = p
 	for _, e := range p.read {
 		if f, ok := p.files[e.Path]; ok && f.Time.IsZero() && f.Size == e.Size && !changedPlace(e, f) {
-			if o := p.file(e); o.seen != nil {
+			if o := p.file(e, nil); o.seen != nil {
 				continue
 			}
 		}
