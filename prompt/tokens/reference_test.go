@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pkoukk/tiktoken-go"
 	loader "github.com/pkoukk/tiktoken-go-loader"
@@ -67,6 +68,46 @@ func TestCountsAreTiktokens(t *testing.T) {
 			if got, want := v.Count(text), whole(v, text); got != want {
 				t.Fatalf("%s: parts of %q sum to %d tokens, tiktoken counts %d", v.name, text, got, want)
 			}
+		}
+	}
+}
+
+// TestLongPieces compares counts of pieces that are merged by a heap with tiktoken-go's: runs
+// of a character, and letters without a gap.
+func TestLongPieces(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	var texts []string
+	for _, s := range []string{"a", "A", "=", " ", "-", "ab", "漢", "é", "\n"} {
+		for _, n := range []int{shortPiece, shortPiece + 1, 300, 700} {
+			texts = append(texts, strings.Repeat(s, n))
+		}
+	}
+	for _, alphabet := range []string{"ab", "the rank", "abcdefghijklmnopqrstuvwxyz", "!=-*/<>", "ABCDEFabcdef"} {
+		for range 20 {
+			b := make([]byte, shortPiece+random.IntN(600))
+			for i := range b {
+				b[i] = alphabet[random.IntN(len(alphabet))]
+			}
+			texts = append(texts, string(b))
+		}
+	}
+	for _, v := range vocabularies {
+		for _, text := range texts {
+			if got, want := v.count(text), whole(v, text); got != want {
+				t.Errorf("%s: %.40q... of %d bytes has %d tokens, tiktoken counts %d", v.name, text, len(text), got, want)
+			}
+		}
+	}
+}
+
+// A megabyte that no person wrote takes no longer than one of source.
+func TestNothingIsSlowToCount(t *testing.T) {
+	for _, text := range []string{"a", "=", " ", "Zm9v"} {
+		start := time.Now()
+		text = strings.Repeat(text, 1<<20/len(text))
+		vocabularies[o200kBase].Count(text)
+		if d := time.Since(start); d > 4*time.Second { // about .3 s
+			t.Errorf("%.10q...: %v for a megabyte", text, d)
 		}
 	}
 }

@@ -20,6 +20,8 @@ type table struct {
 	ends  []uint32 // by rank: where the token ends in text
 	slots []uint32 // an open hash table: rank and tag, 0 is free
 	mask  uint64
+
+	longest int // bytes of a token
 }
 
 const (
@@ -94,6 +96,7 @@ func (t *table) index() {
 	t.slots, t.mask = make([]uint32, size), uint64(size-1)
 	start := uint32(0)
 	for rank, end := range t.ends {
+		t.longest = max(t.longest, int(end-start))
 		h := hash(t.text[start:end])
 		start = end
 		at := h & t.mask
@@ -131,18 +134,25 @@ var seed = maphash.MakeSeed()
 
 func hash(b []byte) uint64 { return maphash.Bytes(seed, b) }
 
+// shortPiece is the length in bytes up to which looking through all parts for the next
+// merge is faster than a heap. Nearly all pieces are words.
+const shortPiece = 64
+
 // count returns how many tokens a piece has: it begins as single bytes, and of all
 // neighbours that are a token together those with the lowest rank are merged, the first
 // ones of equals, until there are none.
 func (t *table) count(piece []byte) int {
-	if len(piece) < 2 || t.rank(piece) != noRank {
+	switch {
+	case len(piece) < 2 || t.rank(piece) != noRank:
 		return min(len(piece), 1)
+	case len(piece) > shortPiece:
+		return t.countLong(piece)
 	}
 	type part struct {
 		start int
 		rank  uint32 // of what this part and the next one are together
 	}
-	var room [64]part
+	var room [shortPiece]part
 	parts := room[:0]
 	for i := range piece {
 		p := part{i, noRank}
