@@ -91,8 +91,18 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("package p\nfunc (x"))
 	f.Add([]byte("package p\n<<<<<<< a\nfunc a() { `\n// B\nfunc b() {} /*\ntype T struct {\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := sound(code.Parse(text), text); err != nil {
+		f := code.Parse(text)
+		if err := sound(f, text); err != nil {
 			t.Error(err)
+		}
+		for i := range f.Decls {
+			d := &f.Decls[i]
+			code.Mentions(text, d)
+			for _, l := range code.Literals(text, d) {
+				if l.Pieces(); l.Start < d.Start || l.End > d.End || l.Start >= l.End {
+					t.Errorf("%+v is not in %+v", l, d.Span)
+				}
+			}
 		}
 	})
 }

@@ -260,7 +260,7 @@ func (c *cutting) scan(text []byte, from int, unended map[int]bool, restart bool
 			if unended[at] {
 				return f.end(points), lineAfter(text, at)
 			}
-			if len(c.suspects) < 3 && declares(lit) {
+			if len(c.suspects) < 3 && hasDeclaration(lit) {
 				c.suspects = append(c.suspects, at)
 			}
 		case at > 0 && text[at-1] != '\n':
@@ -332,8 +332,8 @@ func (f *funcKeyword) end(points []int) []int {
 	return points
 }
 
-// declares reports whether a line of a raw string looks like a declaration.
-func declares(lit string) bool {
+// hasDeclaration reports whether a line of a raw string looks like a declaration.
+func hasDeclaration(lit string) bool {
 	for i := 0; i < len(lit); i++ {
 		if lit[i] != '\n' {
 			continue

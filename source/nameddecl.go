@@ -2,11 +2,15 @@ package source
 
 import (
 	"go/build"
+	"go/parser"
+	"go/token"
 	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+
+	"tracerag/code"
 )
 
 // Decl is a declaration of types, constants or variables of a package.
@@ -38,17 +42,27 @@ func (r *Resolver) Named(t Text) []Decl {
 	own := r.packageAt(f.place, f.pkgName)
 	var out []Decl
 	seen := map[*Decl]bool{}
-	for _, n := range namesIn(t.Body) {
+	for _, n := range mentions(t.Body) {
 		pkg := own
-		if n.pkg != "" {
-			pkg = r.importedAs(f, n.pkg)
+		if n.Package != "" {
+			pkg = r.importedAs(f, n.Package)
 		}
-		if d := pkg[n.name]; d != nil && !seen[d] {
+		if d := pkg[n.Name]; d != nil && !seen[d] {
 			seen[d] = true
 			out = append(out, *d)
 		}
 	}
 	return out
+}
+
+// mentions are the names in a declaration, or in a part of one.
+func mentions(body string) []code.Mention {
+	prefix, suffix := frame(body)
+	tree, err := parser.ParseFile(token.NewFileSet(), "", prefix+body+suffix, parser.SkipObjectResolution)
+	if err != nil {
+		return nil
+	}
+	return code.MentionsIn(tree)
 }
 
 // declaredIn is what a file declares for all of its package. Unlike a [file] it has

@@ -39,7 +39,7 @@ var layers = map[string][]string{
 	"trace/profiles":    {"trace", "trace/symbol", "trace/target"},
 	"trace/store":       {"atomicfile", "phrase", "trace"},
 	"calltree":          {"code/words", "trace", "trace/symbol", "visible"},
-	"source":            {},
+	"source":            {"code"},
 	"code":              {},
 	"code/words":        {},
 	"knowledge":         {"code"},

@@ -1,32 +1,47 @@
-package source
+package code
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
 )
 
-// name is what a text calls something by: "T", or "pkg.T".
-type name struct{ pkg, name string }
+// Mention is what a text calls something by: "T", or "pkg.T".
+type Mention struct {
+	// Package is the name before the dot: a package's as its file imports it, or a
+	// variable's of the package. "" without one.
+	Package string
+	Name    string
+}
 
-// namesIn lists the names in a declaration, or in a part of one, that can be those
-// of its package or of an imported one, each once, in the order in which they
-// appear. It goes by syntax alone. What the text itself declares somewhere is
-// taken to be meant everywhere in it, and a key of a composite literal to be a
-// field unless the literal is one of a map, slice or array.
-func namesIn(body string) []name {
-	prefix, suffix := frame(body)
-	tree, err := parser.ParseFile(token.NewFileSet(), "", prefix+body+suffix, parser.SkipObjectResolution)
+// Mentions returns the names in a declaration that can be those of its package or of an imported
+// one, as [MentionsIn] does. Of a declaration that does not parse it returns none.
+func Mentions(text []byte, d *Decl) []Mention {
+	prefix := before
+	if d.Kind == Type && !bytes.HasPrefix(d.Of(text), []byte("type")) {
+		prefix += "type " // one of a group
+	}
+	tree, err := parser.ParseFile(token.NewFileSet(), "", append([]byte(prefix), d.Of(text)...), parser.SkipObjectResolution)
 	if err != nil {
 		return nil
 	}
+	return MentionsIn(tree)
+}
+
+// MentionsIn lists the names in the declarations of a tree that can be those
+// of its package or of an imported one, each once, in the order in which they
+// appear. It goes by syntax alone. What the declarations themselves declare inside of functions
+// is taken to be meant everywhere in them, and a key of a composite literal to be a
+// field unless the literal is one of a map, slice or array.
+func MentionsIn(tree *ast.File) []Mention {
 	local := map[string]bool{"_": true}
 	for _, d := range tree.Decls {
 		ast.Inspect(d, func(n ast.Node) bool { declares(n, local); return true })
 	}
-	var out []name
-	seen := map[name]bool{}
-	add := func(n name) {
+	var out []Mention
+	seen := map[Mention]bool{}
+	add := func(n Mention) {
 		if !seen[n] {
 			seen[n] = true
 			out = append(out, n)
@@ -38,8 +53,8 @@ func namesIn(body string) []name {
 		case *ast.SelectorExpr:
 			if x, ok := n.X.(*ast.Ident); ok {
 				if !local[x.Name] {
-					add(name{x.Name, n.Sel.Name})
-					add(name{"", x.Name}) // the field or method of a package variable
+					add(Mention{x.Name, n.Sel.Name})
+					add(Mention{"", x.Name}) // the field or method of a package variable
 				}
 				return false
 			}
@@ -58,7 +73,7 @@ func namesIn(body string) []name {
 				for _, e := range n.Elts {
 					if kv, ok := e.(*ast.KeyValueExpr); ok {
 						if id, ok := kv.Key.(*ast.Ident); ok && !local[id.Name] {
-							add(name{"", id.Name})
+							add(Mention{"", id.Name})
 						}
 					}
 				}
@@ -78,7 +93,7 @@ func namesIn(body string) []name {
 			return false
 		case *ast.Ident:
 			if !local[n.Name] {
-				add(name{"", n.Name})
+				add(Mention{"", n.Name})
 			}
 		}
 		return true
@@ -147,8 +162,14 @@ func declares(n ast.Node, local map[string]bool) {
 		}
 	case *ast.GenDecl:
 		for _, s := range n.Specs {
-			for _, name := range declared(s) {
-				local[name] = true
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				idents(s.Name)
+				fields(s.TypeParams)
+			case *ast.ValueSpec:
+				for _, name := range s.Names {
+					idents(name)
+				}
 			}
 		}
 	}
