@@ -11,7 +11,8 @@ type Reader interface {
 	// Named returns the declarations with one of the names: "F", "M", "T.M", "(*T).M", "T",
 	// as written, or in any case where none is as written.
 	Named(ctx context.Context, names []string, repositories []int64) ([]Decl, error)
-	// Quoting returns the functions that have a string literal with one of the texts in it.
+	// Quoting returns the functions that have a string literal with one of the texts in it, as
+	// written, from word to word.
 	Quoting(ctx context.Context, texts []string, repositories []int64) ([]Decl, error)
 	Decls(ctx context.Context, ids []int64) ([]Decl, error)
 	// Files returns the files whose path is one of the given, or ends in "/" and it.

@@ -43,7 +43,7 @@ var layers = map[string][]string{
 	"code":              {},
 	"code/words":        {},
 	"knowledge":         {"code"},
-	"knowledge/sqlite":  {"code", "knowledge"},
+	"knowledge/sqlite":  {"code", "code/words", "knowledge"},
 	"knowledge/index":   {"code", "code/words", "knowledge", "phrase", "trace", "trace/store", "trace/symbol"},
 	"locate/treesearch": {},
 	"redact":            {"code/words", "redact/rules"},

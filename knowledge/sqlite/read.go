@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tracerag/code"
+	"tracerag/code/words"
 	"tracerag/knowledge"
 )
 
@@ -164,40 +165,35 @@ func called(d *code.Decl, name string, same func(a, b string) bool) bool {
 
 // Quoting is of [knowledge.Reader].
 func (s *Store) Quoting(ctx context.Context, texts []string, repositories []int64) ([]knowledge.Decl, error) {
-	texts = slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == "" })
-	if len(texts) == 0 {
-		return nil, nil
-	}
-	var ranges []string
-	var args []any
-	all, err := s.ids(ctx, repositories)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range all {
-		for _, g := range []int64{productFunctions, testFunctions, others} {
-			first, last := within(id, g, g+1)
-			ranges, args = append(ranges, "unit BETWEEN ? AND ?"), append(args, first, last)
+	var units []int64
+	for _, text := range texts {
+		if text == "" {
+			continue
+		}
+		// The words of a text are in the index. Looking through all literals takes ten
+		// times as long, and is for texts without words.
+		from, args := "literal", []any{text}
+		if terms := words.Terms(text); len(terms) > 0 {
+			from, args = "posting CROSS JOIN literal ON literal.unit = posting.rowid", append(args, "literals : ("+all(terms)+")")
+		}
+		query := "SELECT DISTINCT unit FROM " + from + " WHERE instr(text, ?1)"
+		if len(args) > 1 {
+			query += " AND posting MATCH ?2"
+		}
+		if err := s.rows(ctx, func(scan func(...any) error) error {
+			var id int64
+			err := scan(&id)
+			units = append(units, id)
+			return err
+		}, query, args...); err != nil {
+			return nil, err
 		}
 	}
-	if len(ranges) == 0 {
-		return nil, nil
-	}
-	var holds []string
-	for _, t := range texts {
-		holds, args = append(holds, "instr(text, ?)"), append(args, t)
-	}
-	var units []int64
-	if err := s.rows(ctx, func(scan func(...any) error) error {
-		var id int64
-		err := scan(&id)
-		units = append(units, id)
-		return err
-	}, "SELECT DISTINCT unit FROM literal WHERE ("+strings.Join(ranges, " OR ")+") AND ("+strings.Join(holds, " OR ")+")", args...); err != nil {
-		return nil, err
-	}
-	return s.decls(ctx, "WHERE d.unit IN (SELECT value FROM json_each(?1)) AND d.kind IN (1, 2)", array(units))
+	return s.decls(ctx, "WHERE d.unit IN (SELECT value FROM json_each(?1)) AND d.kind IN (1, 2)"+inRepositories(repositories), array(units), array(repositories))
 }
+
+// all is a query of FTS5 for all of the terms.
+func all(terms []string) string { return strings.ReplaceAll(match(terms), `" OR "`, `" AND "`) }
 
 // ids returns the repositories asked for: all if none are.
 func (s *Store) ids(ctx context.Context, repositories []int64) ([]int64, error) {

@@ -108,19 +108,19 @@ func (t *transaction) rows(each func(scan func(...any) error) error, query strin
 	if err != nil {
 		return err
 	}
-	return all(r, each)
+	return eachRow(r, each)
 }
 
 // rows calls each for every row.
 func (s *Store) rows(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
 	r, err := s.read.QueryContext(ctx, query, args...)
 	if err == nil {
-		err = all(r, each)
+		err = eachRow(r, each)
 	}
 	return s.explain(err)
 }
 
-func all(r *sql.Rows, each func(scan func(...any) error) error) error {
+func eachRow(r *sql.Rows, each func(scan func(...any) error) error) error {
 	defer func() { _ = r.Close() }()
 	for r.Next() {
 		if err := each(r.Scan); err != nil {
