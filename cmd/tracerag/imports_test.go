@@ -41,6 +41,7 @@ var layers = map[string][]string{
 	"calltree":          {"code/words", "trace", "trace/symbol", "visible"},
 	"source":            {"code"},
 	"code":              {},
+	"code/calls":        {"code"},
 	"code/words":        {},
 	"knowledge":         {"code"},
 	"knowledge/sqlite":  {"code", "code/words", "knowledge"},
@@ -72,6 +73,7 @@ var layers = map[string][]string{
 	"bench":             {},
 	"bench/ranking":     {"fixtures/real", "prompt", "prompt/tokens", "rank", "session", "trace/store"},
 	"bench/table":       {},
+	"bench/edges":       {"code", "code/calls", "trace"},
 
 	"viewer":             {"calltree", "phrase", "prompt", "session", "source", "trace"},
 	"viewer/browsertest": {},
@@ -107,9 +109,10 @@ var only = map[string][]string{
 	"github.com/modelcontextprotocol":   {"mcp"},
 	"github.com/kballard/go-shellquote": {"phrase"},
 	"gonum.org/v1/gonum":                {"eval/report"},
+	"golang.org/x/tools":                {"code/calls"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
-	"os/exec":                           {"knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"code/calls", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {
