@@ -60,6 +60,14 @@ func TestImage(t *testing.T) {
 		}
 	}
 	check("with an image")
+	l, err := Start(t.Context(), find(t, "closures"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Wait(t.Context()); err != nil || !l.r.imaged {
+		t.Errorf("the image's stubs are used: %v (%v)", l.r.imaged, err)
+	}
+	l.Close()
 
 	file := filepath.Join(o.CacheDir, (&plans{key: made.key}).imageName())
 	whole, err := os.ReadFile(file)
@@ -194,4 +202,39 @@ func FuzzDecodeImage(f *testing.F) {
 		}
 		im.allPatches()
 	})
+}
+
+// TestImageOfAnotherAddress: stubs that are elsewhere than those of the image are made anew, and
+// the image that is nearer to the program stays.
+func TestImageOfAnotherAddress(t *testing.T) {
+	o := Options{CacheDir: filepath.Join(t.TempDir(), "plans")}
+	want, first := recordOutput(t, find(t, "closures"), o)
+	p, err := begin(find(t, "closures"), o)
+	if err != nil || p.image == nil {
+		t.Fatalf("no image is kept (%v)", err)
+	}
+	defer p.image.free()
+	if err := p.ready(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(o.CacheDir, (&plans{key: p.key}).imageName())
+	for _, by := range []int64{-64, 64} {
+		im := *p.image
+		im.at += uint64(by)
+		b := im.encode(p.key, im.plan)
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, tr := recordOutput(t, find(t, "closures"), o)
+		if got != want || !reflect.DeepEqual(recordtest.Counts(tr), recordtest.Counts(first)) {
+			t.Errorf("with an image for %d bytes further on it printed\n%s\nwant\n%s", by, got, want)
+		}
+		now, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept := bytes.Equal(now, b); kept != (by < 0) {
+			t.Errorf("the image for %d bytes further on is kept: %v", by, kept)
+		}
+	}
 }

@@ -179,6 +179,7 @@ type running struct {
 
 	writable bool // the target may write its own code
 	unmarked bool // there was no memory for the marks
+	imaged   bool // the stubs are those of an image
 }
 
 // close gives the shared memory back.
@@ -300,6 +301,10 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]stubs.Patch, 
 	}
 	stubsAt := (uint64(len(code.Bytes)) + 63) &^ 63
 	most := (stubsAt + changed*maxStub + 4095) &^ 4095
+	if im := p.image; im != nil && im.at > r.text && im.entries.Writable == r.writable && (im.entries.Call == 0) == p.protects {
+		// Less room is right behind the program, at the same address, more often.
+		most = (stubsAt + uint64(len(p.image.stubs)) + 4095) &^ 4095
+	}
 	if r.owner, err = ourselves(); err != nil {
 		return nil, err
 	}
@@ -355,6 +360,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]stubs.Patch, 
 // emit returns the stubs and patches of the plan: those of the image, if that has them.
 func (r *running) emit(p *prepared, at, slide uint64, e stubs.Entries) ([]byte, []stubs.Patch, error) {
 	if p.image != nil && p.image.fits(at, e) {
+		r.imaged = true
 		return p.image.stubs, p.image.allPatches(), nil
 	}
 	if err := p.ready(); err != nil {
@@ -365,28 +371,30 @@ func (r *running) emit(p *prepared, at, slide uint64, e stubs.Entries) ([]byte, 
 		plan.Marks = nil
 	}
 	code, patches, err := stubs.Emit(&plan, at, slide, e)
-	if err == nil && slide == 0 && p.dir != "" && !r.unmarked {
+	if nearer := p.image == nil || at < p.image.at; err == nil && slide == 0 && p.dir != "" && !r.unmarked && nearer {
+		// Mostly the stubs are right behind the program. Where its heap begins too close
+		// they are at an address of chance.
 		p.keep = func() { newImage(&plan, at, e, code, patches).keep(p.dir, p.key, &plan) }
 	}
 	return code, patches, err
 }
 
-// reserve finds room for so many bytes of code, and maps memory for the marks behind
+// reserve finds room for so many bytes of code, and maps memory for the marks before
 // them; without that there are no marks. What is mapped is noted first.
 func (r *running) reserve(code uint64, marks int) (base uint64, err error) {
 	note := func(marks uint64) {
-		r.owner.Code = ptrace.Range{Start: base, End: base + code}
-		r.owner.Marks = ptrace.Range{Start: base + code, End: base + code + marks}
+		r.owner.Marks = ptrace.Range{Start: base, End: base + marks}
+		r.owner.Code = ptrace.Range{Start: base + marks, End: base + marks + code}
 		r.note(r.owner)
 	}
 	if marks > 0 {
 		size := marksSize(marks)
 		if base, err = r.proc.FindRoom(r.text, code+size, reach); err == nil {
 			note(size)
-			err = r.shareMarks(marks, base+code)
+			err = r.shareMarks(marks, base)
 		}
 		if err == nil {
-			return base, nil
+			return base + size, nil
 		}
 		r.unmarked = true
 	}
