@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tracerag/calltree"
+	"tracerag/prompt"
 	"tracerag/session"
 	"tracerag/source"
 	"tracerag/trace"
@@ -23,7 +24,7 @@ type sourceArgs struct {
 }
 
 func (s *server) addSource(to *sdk.Server) {
-	add(s, to, &sdk.Tool{Name: "source", Title: "Source of a function", Description: `The source of a function that ran, as it was compiled, from whichever module it is in, with file and lines, and handles of what called it and what it called.
+	add(s, to, &sdk.Tool{Name: "source", Title: "Source of a function", Description: `The source of a function that ran, as it was compiled, from whichever module it is in, with line numbers as in context, without statements that did not run ([lines 31-90 left out: did not run]), and handles of what called it and what it called.
 A name that several functions have gives all of them, in call order, as far as the budget goes.`},
 		s.source)
 }
@@ -49,6 +50,7 @@ func (s *server) source(_ context.Context, in sourceArgs) (answer[none], error) 
 	var left []*listing
 	for i, l := range listings {
 		l.text = r.Source(*l.nodes[0].Func)
+		l.ran = r.Lines(*l.nodes[0].Func)
 		room := limit - s.count.Count(b.String())
 		if len(listings) > 1 {
 			room -= 60 // for the mark of those that do not fit
@@ -57,7 +59,7 @@ func (s *server) source(_ context.Context, in sourceArgs) (answer[none], error) 
 			b.WriteString(s.listing(l, in.FromLine, room))
 			continue
 		}
-		if text := "\n" + l.head() + l.body(0); s.count.Count(text) <= room {
+		if text := "\n" + l.head() + joined(l.body(0)); s.count.Count(text) <= room {
 			b.WriteString(text)
 			continue
 		}
@@ -77,6 +79,7 @@ func (s *server) source(_ context.Context, in sourceArgs) (answer[none], error) 
 type listing struct {
 	nodes []*calltree.Node
 	text  source.Text
+	ran   []trace.Lines // of it
 }
 
 // listingsOf puts the nodes of each function together, in call order.
@@ -97,7 +100,8 @@ func listingsOf(nodes []*calltree.Node) []*listing {
 
 // listing is a function's text to a number of tokens.
 func (s *server) listing(l *listing, from, limit int) string {
-	text := l.head() + l.body(from)
+	body := l.body(from)
+	text := l.head() + joined(body)
 	if s.count.Count(text) <= limit {
 		return text
 	}
@@ -106,26 +110,26 @@ func (s *server) listing(l *listing, from, limit int) string {
 		head = s.clip(room, head) // a function that everything calls, or calls everything
 	}
 	limit -= s.count.Count(head) + 60 // for the mark
-	lines := strings.SplitAfter(l.body(from), "\n")
 	n := 0
-	for used := 0; n < len(lines); n++ {
-		if used += s.count.Count(lines[n]) + 1; used > limit {
+	for used := 0; n < len(body); n++ {
+		if used += s.count.Count(body[n].Text) + 1; used > limit {
 			break
 		}
 	}
 	if n == 0 {
 		// One line that alone is too long: machines write such.
-		return head + cutText(lines[0], max(0, limit)) + "\n" + clipped(len(lines)-1, "line", "with a larger max_tokens") + "\n"
+		return head + cutText(body[0].Text, max(0, limit)) + "\n" + clipped(len(body)-1, "line", "with a larger max_tokens") + "\n"
 	}
-	next := max(from, l.first()) + n
-	return head + strings.Join(lines[:n], "") + clipped(len(lines)-n, "line", fmt.Sprintf("source function=#%d from_line=%d", l.nodes[0].ID, next)) + "\n"
+	rest := fmt.Sprintf("source function=#%d from_line=%d", l.nodes[0].ID, body[n].From)
+	return head + joined(body[:n]) + clipped(l.text.End-body[n].From+1, "line", rest) + "\n"
 }
 
-func (l *listing) first() int {
-	if l.text.DocStart > 0 {
-		return l.text.DocStart
+func joined(lines []prompt.Line) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(l.Text)
 	}
-	return l.text.Start
+	return b.String()
 }
 
 // neighboursShown is how many callers, and callees, a listing names.
@@ -188,24 +192,16 @@ func writeNeighbours(b *strings.Builder, what string, nodes []*calltree.Node, of
 	b.WriteByte('\n')
 }
 
-// body is the text from a line of the file on, with the doc comment before it.
-func (l *listing) body(from int) string {
-	if l.text.Body == "" {
-		return "no source: " + l.text.Kind.String() + "\n"
+// body is the text from a line of the file on, with the doc comment before it, in the form
+// in which context has it.
+func (l *listing) body(from int) []prompt.Line {
+	switch {
+	case l.text.Body == "":
+		return []prompt.Line{{Text: "no source: " + l.text.Kind.String() + "\n"}}
+	case l.text.Start > 0 && from > l.text.End:
+		return []prompt.Line{{Text: fmt.Sprintf("the function ends at line %d\n", l.text.End)}}
 	}
-	text := l.text.Body
-	if l.text.Doc != "" {
-		text = l.text.Doc + "\n" + text
-	}
-	text = strings.TrimRight(text, "\n") + "\n"
-	if from > l.first() {
-		lines := strings.SplitAfter(text, "\n")
-		if from > l.text.End {
-			return fmt.Sprintf("the function ends at line %d\n", l.text.End)
-		}
-		text = strings.Join(lines[min(from-l.first(), len(lines)-1):], "")
-	}
-	return text
+	return prompt.Numbered(l.text, l.ran, from)
 }
 
 // countOf is how often a function was called at some nodes: every tool counts so, and so

@@ -38,3 +38,14 @@ func (s *Session) Run(v *View) *Run {
 
 // PrunedNote says what a baseline has left out of the tree; "" if nothing.
 func (r *Run) PrunedNote() string { return prunedNote(r.Pruned, r.Base) }
+
+// Lines returns what is known of which lines of a function, and of the literals in it, ran.
+func (r *Run) Lines(f trace.Function) (lines []trace.Lines) {
+	of := source.Canonical(f.Name)
+	for id, other := range r.Trace.Functions {
+		if l := r.Trace.Lines[trace.FuncID(id)]; l.States != "" && (other.Name == f.Name || source.Canonical(other.Name) == of) {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
