@@ -6,6 +6,7 @@ import (
 	"go/scanner"
 	"go/token"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -35,29 +36,29 @@ type Error struct {
 // Parse reads the text of a Go file. It does not fail: what can't be parsed is
 // missing, or [Decl.Broken], and in [File.Errors].
 func Parse(text []byte) *File {
-	f, _, _ := ParseTree(text)
-	return f
+	r := read(text, true)
+	r.hash()
+	return r.file
 }
 
-// ParseTree is [Parse] and returns the syntax tree, too, with the positions of its nodes.
-// The tree is go/parser's: of a file with syntax errors it may lack what the File has, and
-// of a file whose package clause is broken it is nil.
-func ParseTree(text []byte) (*File, *ast.File, *token.FileSet) {
+// ParseTree is [Parse] with the syntax of the declarations, and without hashes.
+func ParseTree(text []byte) (*File, *Tree) {
+	r := read(text, false)
+	return r.file, &Tree{nodes: r.nodes, lines: r.lines}
+}
+
+// read reads a file, all but the hashes.
+func read(text []byte, hashes bool) *reader {
+	r := &reader{file: &File{}, text: text, nth: map[key]int{}, hashes: hashes}
 	fset := token.NewFileSet()
 	tree, errs := parse(fset, text)
-	f := &File{}
-	r := &reader{file: f, text: text, nth: map[key]int{}}
 	if len(errs) == 0 {
 		r.read(piece{end: len(text)}, tree, fset)
 	} else {
 		r.salvage(errs)
 	}
 	r.number()
-	r.hash()
-	if tree != nil && !tree.FileStart.IsValid() {
-		tree = nil
-	}
-	return f, tree, fset
+	return r
 }
 
 const mode = parser.ParseComments | parser.SkipObjectResolution | parser.AllErrors
@@ -82,15 +83,14 @@ type reader struct {
 	file *File
 	text []byte
 	nth  map[key]int
+	// hashes says that drops are needed
+	hashes bool
 
-	// of the piece that is read
-	piece  piece
-	pos    *token.File
-	broken []int // offsets of syntax errors
-
-	nodes []ast.Node // of file.Decls, in the order in which they were found
-	lines []int      // offsets of the lines' beginnings
-	drops []int      // offsets of parentheses that formatting takes away
+	positions        // of the piece that is read
+	broken    []int  // offsets of syntax errors
+	nodes     []node // of file.Decls, first in the order in which they were found
+	lines     []int  // offsets of the lines' beginnings
+	drops     []int  // offsets of parentheses that formatting takes away
 }
 
 // piece is a part of the text that is parsed on its own, with something before it that makes
@@ -102,7 +102,7 @@ func (r *reader) read(p piece, tree *ast.File, fset *token.FileSet) {
 	if tree == nil || !tree.FileStart.IsValid() {
 		return
 	}
-	r.piece, r.pos = p, fset.File(tree.FileStart)
+	r.positions = positions{p, fset, fset.File(tree.FileStart)}
 	if p.before == 0 {
 		if tree.Name != nil {
 			r.file.Package = tree.Name.Name
@@ -127,7 +127,7 @@ func (r *reader) number() {
 		r.file.Decls[i].Nth = i // the node, until it has its number
 	}
 	slices.SortStableFunc(r.file.Decls, func(a, b Decl) int { return a.Start - b.Start })
-	nodes := make([]ast.Node, 0, len(r.nodes))
+	nodes := make([]node, 0, len(r.nodes))
 	end := 0
 	r.file.Decls = slices.DeleteFunc(r.file.Decls, func(d Decl) bool {
 		if d.Start < end {
@@ -149,17 +149,8 @@ func (r *reader) number() {
 		k := key{d.Kind, d.Name}
 		r.nth[k]++
 		d.Nth = r.nth[k]
-		d.Line, d.EndLine = r.line(d.Start), r.line(d.End)
+		d.Line, d.EndLine = lineOf(r.lines, d.Start), lineOf(r.lines, d.End)
 	}
-}
-
-// line is the line of an offset, whatever //line directives say.
-func (r *reader) line(offset int) int {
-	i, found := slices.BinarySearch(r.lines, offset)
-	if found {
-		i++
-	}
-	return i
 }
 
 func (r *reader) constraint(tree *ast.File) {
@@ -231,11 +222,18 @@ func (r *reader) general(d *ast.GenDecl) {
 }
 
 func (r *reader) imported(s *ast.ImportSpec) {
-	i := Import{Path: strings.Trim(s.Path.Value, "\"`")}
+	i := Import{Path: importPath(s)}
 	if s.Name != nil {
 		i.Name = s.Name.Name
 	}
 	r.file.Imports = append(r.file.Imports, i)
+}
+
+func importPath(s *ast.ImportSpec) string {
+	if path, err := strconv.Unquote(s.Path.Value); err == nil {
+		return path
+	}
+	return strings.Trim(s.Path.Value, "\"`")
 }
 
 // typed adds a type. A lone one has its keyword, and the comment above that.
@@ -275,8 +273,8 @@ func (r *reader) add(d Decl, n ast.Node) {
 	d.Head = min(max(d.Head, d.Start), d.End)
 	d.Broken = slices.ContainsFunc(r.broken, func(at int) bool { return d.Start <= at && at <= d.End })
 	r.file.Decls = append(r.file.Decls, d)
-	r.nodes = append(r.nodes, n)
-	if !d.Broken {
+	r.nodes = append(r.nodes, node{n, r.positions})
+	if r.hashes && !d.Broken {
 		r.parentheses(n)
 	}
 }
@@ -294,12 +292,4 @@ func (r *reader) span(start, end token.Pos) Span {
 	s := Span{Start: r.offset(start)}
 	s.End = max(s.Start, r.offset(end))
 	return s
-}
-
-func (r *reader) offset(p token.Pos) int {
-	if !p.IsValid() {
-		return r.piece.start
-	}
-	at := int(p) - r.pos.Base() - r.piece.before + r.piece.start
-	return min(max(at, r.piece.start), r.piece.end)
 }

@@ -49,7 +49,7 @@ type lexeme struct {
 }
 
 // scan hashes declarations, in order, that are in a text which begins at an offset of the file.
-func (h *hasher) scan(text []byte, base int, decls []Decl, nodes []ast.Node) {
+func (h *hasher) scan(text []byte, base int, decls []Decl, nodes []node) {
 	file := token.NewFileSet().AddFile("", -1, len(text))
 	var s scanner.Scanner
 	s.Init(file, text, func(token.Position, string) {}, scanner.ScanComments)
@@ -59,7 +59,7 @@ func (h *hasher) scan(text []byte, base int, decls []Decl, nodes []ast.Node) {
 		pos, tok, lit := s.Scan()
 		at := int(pos) - start + base
 		for ; i < len(decls) && (at >= decls[i].End || tok == token.EOF); i++ {
-			h.end(&decls[i], nodes[i])
+			h.end(&decls[i], nodes[i].Node)
 		}
 		if i == len(decls) {
 			return

@@ -125,7 +125,7 @@ func (r *reader) settle(text []byte, p piece, first int) {
 	// An error behind the last brace, or behind the line of a function without a body, is in what
 	// follows the function.
 	ends := d.End > d.Start && text[d.End-1] == '}'
-	if n, ok := r.nodes[len(r.nodes)-1].(*ast.FuncDecl); ok && n.Body == nil {
+	if n, ok := r.nodes[len(r.nodes)-1].Node.(*ast.FuncDecl); ok && n.Body == nil {
 		line, _, _ := bytes.Cut(text[d.End:p.end], []byte("\n"))
 		ends = len(bytes.TrimSpace(line)) == 0 && d.End < end
 	}
@@ -167,7 +167,7 @@ func (r *reader) guess(text []byte, p piece, end int) {
 		}
 		d.Head = d.Start
 		r.file.Decls = append(r.file.Decls, d)
-		r.nodes = append(r.nodes, nil)
+		r.nodes = append(r.nodes, node{nil, positions{piece: p}})
 		return
 	}
 }

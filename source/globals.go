@@ -3,7 +3,6 @@ package source
 import (
 	"go/ast"
 	"go/token"
-	"strconv"
 )
 
 // global is a declaration of types, constants or variables of a package: one
@@ -15,33 +14,8 @@ type global struct {
 	names   []string
 }
 
-// imported is an import of a file.
-type imported struct {
-	name string // "" is the package's own
-	path string
-}
-
-func importsOf(tree *ast.File) []imported {
-	var out []imported
-	for _, s := range tree.Imports {
-		path, err := strconv.Unquote(s.Path.Value)
-		if err != nil {
-			continue
-		}
-		i := imported{path: path}
-		if s.Name != nil {
-			i.name = s.Name.Name
-		}
-		out = append(out, i)
-	}
-	return out
-}
-
-// globals indexes what a declaration declares for all of the package.
+// globals indexes what constants and variables declare for all of the package.
 func (ix *indexer) globals(d *ast.GenDecl) {
-	if d.Tok != token.TYPE && d.Tok != token.CONST && d.Tok != token.VAR {
-		return
-	}
 	add := func(n ast.Node, doc *ast.CommentGroup, names []string) {
 		g := global{keyword: d.Tok, names: names, span: ix.span(n.Pos(), n.End(), n.Pos())}
 		g.comment = ix.comment(doc, g.span)
@@ -56,7 +30,9 @@ func (ix *indexer) globals(d *ast.GenDecl) {
 		return
 	}
 	for _, s := range d.Specs {
-		add(s, specDoc(s), declared(s))
+		if s, ok := s.(*ast.ValueSpec); ok {
+			add(s, s.Doc, declared(s))
+		}
 	}
 }
 
@@ -95,14 +71,4 @@ func declared(s ast.Spec) []string {
 		}
 	}
 	return names
-}
-
-func specDoc(s ast.Spec) *ast.CommentGroup {
-	switch s := s.(type) {
-	case *ast.TypeSpec:
-		return s.Doc
-	case *ast.ValueSpec:
-		return s.Doc
-	}
-	return nil
 }

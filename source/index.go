@@ -3,13 +3,14 @@ package source
 import (
 	"bytes"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"tracerag/code"
 )
 
 // file is a parsed source file: its text and where in it the declarations are.
@@ -21,7 +22,7 @@ type file struct {
 	pkgName string
 	decls   []decl   // in source order
 	globals []global // in source order
-	imports []imported
+	imports []code.Import
 	parts   []part // in source order, so that outer parts come first
 	// linknames gives the declaration that a //go:linkname directive
 	// publishes under another name.
@@ -112,26 +113,15 @@ func parseGo(at place, src []byte, modTime time.Time) *file {
 	f.linknames = linknames(f.text)
 	f.directed = strings.Contains(f.text, "//line ") || strings.Contains(f.text, "/*line ")
 
-	fset := token.NewFileSet()
-	tree, err := parser.ParseFile(fset, at.path, src, parser.ParseComments|parser.SkipObjectResolution)
-	f.broken = err != nil
-	if tree == nil || !tree.FileStart.IsValid() {
-		return f
+	declared, tree := code.ParseTree(src)
+	f.broken = len(declared.Errors) > 0
+	f.pkgName = declared.Package
+	f.imports = declared.Imports
+	ix := indexer{file: f, tree: tree}
+	for i := range declared.Decls {
+		ix.n = i
+		ix.declaration(&declared.Decls[i])
 	}
-	if tree.Name != nil {
-		f.pkgName = tree.Name.Name
-	}
-	ix := indexer{file: f, fset: fset, pos: fset.File(tree.FileStart)}
-	for _, d := range tree.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			ix.function(d)
-		case *ast.GenDecl:
-			ix.variables(d)
-			ix.globals(d)
-		}
-	}
-	f.imports = importsOf(tree)
 	return f
 }
 
@@ -154,45 +144,30 @@ func linknames(text string) map[string]string {
 	return m
 }
 
+// indexer adds declarations to a file.
 type indexer struct {
 	file *file
-	fset *token.FileSet
-	pos  *token.File
+	tree *code.Tree
+	n    int // the declaration, as tree has them
 }
 
-func (ix *indexer) function(d *ast.FuncDecl) {
-	if d.Body == nil || d.Name == nil {
-		return // declared here, defined elsewhere: in assembly or by linkname
-	}
-	name := d.Name.Name
-	if d.Recv != nil && len(d.Recv.List) > 0 {
-		name = receiver(d.Recv.List[0].Type) + "." + name
-	}
-	e := decl{names: []string{name}, span: ix.span(d.Pos(), d.End(), d.Body.Lbrace)}
-	ix.add(e, d.Doc, d.Body)
-}
-
-// receiver is the type of a receiver as linker names have it.
-func receiver(x ast.Expr) string {
-	star := false
-	for {
-		switch t := x.(type) {
-		case *ast.ParenExpr:
-			x = t.X
-		case *ast.StarExpr:
-			star, x = true, t.X
-		case *ast.IndexExpr:
-			x = t.X
-		case *ast.IndexListExpr:
-			x = t.X
-		case *ast.Ident:
-			if star {
-				return "(*" + t.Name + ")"
-			}
-			return t.Name
-		default:
-			return "?"
+func (ix *indexer) declaration(d *code.Decl) {
+	switch n := ix.tree.Node(ix.n).(type) {
+	case *ast.FuncDecl:
+		if n.Body != nil { // others are defined elsewhere: in assembly or by linkname
+			e := decl{names: []string{d.Name}, span: ix.piece(d.Start, d.End, d.Head)}
+			ix.add(e, n.Doc, n.Body)
 		}
+	case *ast.TypeSpec:
+		g := global{keyword: token.TYPE, names: []string{n.Name.Name}, span: ix.piece(d.Start, d.End, d.Start)}
+		g.comment = comment{g.start, g.start, g.line}
+		if d.Doc.Len() > 0 && d.Doc.End <= g.start {
+			g.comment = comment{d.Doc.Start, d.Doc.End, ix.tree.Line(d.Doc.Start)}
+		}
+		ix.file.globals = append(ix.file.globals, g)
+	case *ast.GenDecl:
+		ix.variables(n)
+		ix.globals(n)
 	}
 }
 
@@ -272,31 +247,27 @@ func (ix *indexer) parts(n int, body ast.Node) {
 	})
 }
 
-// span turns positions into offsets and lines. Trees of broken files hold
-// positions that are missing or past the end; the result is always in order
-// and inside the text.
+// span is where a node of the declaration is.
 func (ix *indexer) span(start, end, head token.Pos) span {
-	var s span
-	s.start = ix.offset(start)
-	s.end = max(s.start, ix.offset(end))
-	s.head = min(max(s.start, ix.offset(head)), s.end)
-	at := ix.pos.Pos(s.start)
-	s.line = ix.fset.PositionFor(at, false).Line
-	s.endLine = ix.fset.PositionFor(ix.pos.Pos(s.end), false).Line
+	return ix.piece(ix.offset(start), ix.offset(end), ix.offset(head))
+}
+
+// piece is the span of offsets, put into order: trees of broken files have positions that are
+// missing.
+func (ix *indexer) piece(start, end, head int) span {
+	s := span{start: start, end: max(start, end)}
+	s.head = min(max(s.start, head), s.end)
+	s.line, s.endLine = ix.tree.Line(s.start), ix.tree.Line(s.end)
 	s.asLine = s.line
 	if ix.file.directed {
-		p := ix.fset.PositionFor(at, true)
-		s.asLine = p.Line
-		if p.Filename != ix.pos.Name() {
-			s.asFile = path.Base(filepath.ToSlash(p.Filename))
+		if file, line, ok := ix.tree.Said(ix.n, s.start); ok {
+			s.asLine = line
+			if file != "" {
+				s.asFile = path.Base(filepath.ToSlash(file))
+			}
 		}
 	}
 	return s
 }
 
-func (ix *indexer) offset(p token.Pos) int {
-	if !p.IsValid() {
-		return 0
-	}
-	return min(max(int(p)-ix.pos.Base(), 0), min(ix.pos.Size(), len(ix.file.text)))
-}
+func (ix *indexer) offset(p token.Pos) int { return ix.tree.Offset(ix.n, p) }

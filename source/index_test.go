@@ -124,3 +124,23 @@ func FuzzExtents(f *testing.F) {
 		}
 	})
 }
+
+// TestErrorsCostTheirFunction reads a file with an error: what follows it is found.
+func TestErrorsCostTheirFunction(t *testing.T) {
+	const text = "package p\n\nfunc a() {\n\tif x {\n}\n\n// B is fine.\nfunc (t *T) B() { go func() {}() }\n\nvar c, d = f()\n\ntype T struct{ x int }\n"
+	f := parse("x.go", []byte(text))
+	var got []string
+	for _, d := range f.decls {
+		got = append(got, fmt.Sprintf("%s %d-%d", d.name(), d.docLine, d.endLine))
+	}
+	for _, g := range f.globals {
+		got = append(got, fmt.Sprintf("%s %s %d", g.keyword, strings.Join(g.names, ","), g.line))
+	}
+	want := "a 3-5; (*T).B 7-8; c, d 10-10; var c,d 10; type T 12"
+	if s := strings.Join(got, "; "); s != want || !f.broken || f.pkgName != "p" {
+		t.Errorf("declarations are %s, want %s", s, want)
+	}
+	if len(f.parts) != 2 || f.text[f.parts[1].start:f.parts[1].end] != "func() {}" {
+		t.Errorf("parts are %+v", f.parts)
+	}
+}

@@ -201,11 +201,11 @@ func (r *Resolver) builds(file string) bool {
 // importedAs returns the globals of the package that a file imports by a name.
 func (r *Resolver) importedAs(f *file, name string) globals {
 	for _, i := range f.imports {
-		if i.name != "" && i.name != name || i.name == "" && !mayBeNamed(i.path, name) {
+		if i.Name != "" && i.Name != name || i.Name == "" && !mayBeNamed(i.Path, name) {
 			continue
 		}
-		at, pkgName := r.anyFileOf(i.path)
-		if pkgName != "" && (i.name == name || pkgName == name) {
+		at, pkgName := r.anyFileOf(i.Path)
+		if pkgName != "" && (i.Name == name || pkgName == name) {
 			return r.packageAt(at, pkgName)
 		}
 	}
