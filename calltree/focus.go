@@ -22,6 +22,7 @@ import (
 //   - a name without the package, or the last part of one: "(*Writer).Flush",
 //     "Writer.Flush", "Flush";
 //   - a package and a method of any of its types: "table.Flush";
+//   - a type with its package, for all methods of it: "table.Writer";
 //   - if it has a star, but for that of a receiver, any of these names with
 //     the star standing for any text: "table.*", "*Border*".
 //
@@ -186,6 +187,7 @@ func matchNames(pattern string, known map[string]names) (hits map[string]bool, e
 type names struct {
 	linker, full, short, local, last string
 	method, fullMethod               string // package and last part, if that is a method's; ""
+	fullType                         string // package and type of a method; ""
 }
 
 func namesOf(linker string) names {
@@ -197,6 +199,8 @@ func namesOf(linker string) names {
 	n.last = n.local[strings.LastIndexByte(n.local, '.')+1:]
 	if pkg := symbol.Package(linker); pkg != "" && n.last != n.local && !anonymous(n.last) {
 		n.method, n.fullMethod = symbol.Base(pkg)+"."+n.last, pkg+"."+n.last
+		n.fullType, _, _ = strings.Cut(n.local, ".")
+		n.fullType = pkg + "." + n.fullType
 	}
 	return n
 }
@@ -239,6 +243,9 @@ func readings(pattern string) []func(names) bool {
 		func(n names) bool { return n.local == p || n.last == p },
 		func(n names) bool {
 			return n.method != "" && (n.method == p || strings.HasSuffix("/"+n.fullMethod, "/"+p))
+		},
+		func(n names) bool {
+			return strings.Contains(p, ".") && n.fullType != "" && strings.HasSuffix("/"+n.fullType, "/"+p)
 		},
 		func(n names) bool {
 			return strings.Contains(p, "*") &&

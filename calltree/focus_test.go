@@ -13,8 +13,9 @@ func TestNamesOfFunctions(t *testing.T) {
 		next  = "github.com/alecthomas/chroma/v2.(*Iter).Next"
 		flush = "example.com/app/table.(*Writer).Flush"
 		load  = "gopkg.in/yaml%2ev3.Load"
+		grow  = "example.com/app/table.(*Größe[go.shape.int]).Grow"
 	)
-	tree, err := calltree.Build(parseTrace(t, "main main.main\n  "+next+"\n  "+flush+"\n  "+load+"\n"), calltree.Options{})
+	tree, err := calltree.Build(parseTrace(t, "main main.main\n  "+next+"\n  "+flush+"\n  "+load+"\n  "+grow+"\n"), calltree.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,6 +32,10 @@ func TestNamesOfFunctions(t *testing.T) {
 		"table.(*Writer).Flush":                        {flush},
 		"table.Flush":                                  {flush}, // a method of any type of the package
 		"app/table.Flush":                              {flush},
+		"table.Writer":                                 {flush}, // a type's methods
+		"table.Größe":                                  {grow},  // also of a generic one
+		"app/table.(*Größe[int])":                      {grow},
+		"table.Größ":                                   nil,
 		"chroma.Next":                                  {next},
 		"table.Fl*":                                    {flush},
 		"able.Flush":                                   nil,
@@ -42,7 +47,7 @@ func TestNamesOfFunctions(t *testing.T) {
 		"gopkg.in/*":                                   {load},
 		"main.*":                                       {"main.main"},
 		"*.(*Writer).*":                                {flush},
-		"*e*":                                          {next, flush},
+		"*e*":                                          {next, flush, grow},
 	} {
 		got, err := tree.Functions(pattern)
 		if (err == nil) != (want != nil) || !slices.Equal(got, want) {
