@@ -60,7 +60,7 @@ var (
 // before READ, names with arguments or a reason behind them. A reply that only says READ
 // wants to read, and says not what.
 func ParseReply(text string) (reads bool, requests []Request, answer string) {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(thoughts.ReplaceAllString(text, ""))
 	if list, ok := parseJSONReply(text); ok {
 		return true, list, ""
 	}
@@ -82,14 +82,14 @@ func ParseReply(text string) (reads bool, requests []Request, answer string) {
 			if !ok {
 				list = parseRequests(append([]string{rest}, lines[i+1:]...))
 			}
-			if len(list) > 0 || i == 0 {
+			if i == 0 || len(list) > 0 && !quoted(lines, i) {
 				return true, list, ""
 			}
 			return false, nil, text
 		}
 		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "READ "); ok {
 			list := parseRequests(append([]string{rest}, lines[i+1:]...))
-			if len(list) > 0 && (i == 0 || strings.Contains(list[0].Name, ".")) {
+			if len(list) > 0 && (i == 0 || strings.Contains(list[0].Name, ".") && !quoted(lines, i)) {
 				return true, list, ""
 			}
 		}
@@ -121,7 +121,7 @@ func ParseLastReply(text string) (reads bool, requests []Request, answer string)
 	if !reads {
 		return reads, requests, answer
 	}
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(thoughts.ReplaceAllString(text, ""))
 	lines := strings.Split(text, "\n")
 	read := false
 	for i, line := range lines {
@@ -133,11 +133,38 @@ func ParseLastReply(text string) (reads bool, requests []Request, answer string)
 			}
 		case !read:
 			read = word == "READ" || strings.HasPrefix(word, "READ ")
-		case strings.TrimSpace(line) != "" && !fenceLine.MatchString(strings.TrimSpace(line)) && len(parseRequests(lines[i:i+1])) == 0 && strings.Trim(line, " \t\r[]{},") != "":
+		case isProse(line):
 			return false, nil, text
 		}
 	}
 	return reads, requests, ""
+}
+
+// thoughts are what some servers send in front of a reply: what a model says to itself. An
+// ANSWER in them is none.
+var thoughts = regexp.MustCompile(`(?s)^\s*<think(?:ing)?>.*?</think(?:ing)?>`)
+
+// quoted reports whether an answer quotes the list of requests at a line: there is text that
+// names code before it, and text behind its requests, up to an ANSWER.
+func quoted(lines []string, at int) bool {
+	if !strings.ContainsRune(strings.Join(lines[:at], "\n"), '`') {
+		return false
+	}
+	lines = lines[at+1:]
+	for _, line := range lines[:min(len(lines), mostLines)] {
+		if strings.Trim(line, "*#`: \t\r") == "ANSWER" {
+			return false
+		}
+		if isProse(line) {
+			return true
+		}
+	}
+	return false
+}
+
+// isProse reports whether a line has no request, and is not empty or markup.
+func isProse(line string) bool {
+	return strings.TrimSpace(line) != "" && !fenceLine.MatchString(strings.TrimSpace(line)) && len(parseRequests([]string{line})) == 0 && strings.Trim(line, " \t\r[]{},") != ""
 }
 
 // mostLines is how many lines of a reply are looked at for requests.

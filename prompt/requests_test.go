@@ -36,6 +36,11 @@ func TestParseReply(t *testing.T) {
 		{"an answer behind a colon", "ANSWER: It is `main.run`.", false, "It is `main.run`."},
 		{"an answer without the word", "It is `main.run`.\n\nREAD on.", false, "It is `main.run`.\n\nREAD on."},
 		{"an answer about reading", "## Why\n\nREAD is a constant of the protocol, and not a function.", false, "## Why\n\nREAD is a constant of the protocol, and not a function."},
+		{"an answer that quotes a request", "It is `main.run`. I asked for\n\nREAD main.run\n\nand there it says so.", false, "It is `main.run`. I asked for\n\nREAD main.run\n\nand there it says so."},
+		{"an answer that quotes a list", "It is `main.run`:\n\nREAD\nmain.run\nThat was enough, so there is no need to look further.", false, "It is `main.run`:\n\nREAD\nmain.run\nThat was enough, so there is no need to look further."},
+		{"words first and last", "I need a source.\n\nREAD\nmain.run\n\nThen I can answer.", true, "main.run"},
+		{"an answer in thoughts", "<think>\nANSWER\nIt may be main.show.\n</think>\nREAD\nmain.run", true, "main.run"},
+		{"requests in thoughts", "<think>\nREAD\nmain.show\n</think>\n\nANSWER\nIt is `main.run`.", false, "It is `main.run`."},
 		{"nothing", " \n", false, ""},
 	}
 	for _, tt := range tests {
