@@ -45,6 +45,7 @@ var layers = map[string][]string{
 	"code/words":        {},
 	"knowledge":         {"code"},
 	"knowledge/sqlite":  {"code", "code/words", "knowledge"},
+	"knowledge/lookup":  {"code", "knowledge", "trace/symbol"},
 	"knowledge/index":   {"code", "code/words", "knowledge", "phrase", "trace", "trace/store", "trace/symbol"},
 	"locate/treesearch": {},
 	"redact":            {"code/words", "redact/rules"},
