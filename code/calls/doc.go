@@ -15,7 +15,7 @@
 //   - Instances of generic code are their origin. What the compiler makes to adapt a method (wrappers,
 //     bound methods, promoted methods) is the method that is declared.
 //   - A call out of the repository is no edge, nor is what it calls back: for
-//     sort.Slice(x, less) there is none to less.
+//     sort.Slice(x, less) it has no edge to less.
 //
 // # Where edges come from
 //
@@ -31,8 +31,8 @@
 // # One universe
 //
 // Test files are added to their package, which is then checked once: see plan. A candidate in a
-// test file is a candidate of the package's own calls, too; its file tells it apart. Without
-// Config.Tests there are none.
+// test file is a candidate of the package's own calls, too; its file tells it apart. They are
+// made with Config.Tests alone.
 //
 // Each module is loaded by itself, one at a time. A call of another module of the repository is an
 // edge; candidates are those of the module's own values.
