@@ -192,6 +192,9 @@ func (k *Asker) askRounds(ctx context.Context, c *Conversation, stream io.Writer
 			}
 			got.Usage = used.sum
 			c.Read = c.rounds.Shown()
+			for i, name := range c.Read {
+				c.Read[i] = k.Mask.Clean(name) // a linker name can hold a secret
+			}
 			out, err := k.finish(c, got, err)
 			out.Notes = append(out.Notes, used.note(got, time.Since(start))...)
 			return out, err

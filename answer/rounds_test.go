@@ -11,6 +11,8 @@ import (
 	"tracerag/llm"
 	"tracerag/llm/llmtest"
 	"tracerag/prompt"
+	"tracerag/redact"
+	"tracerag/session"
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/store"
@@ -334,5 +336,26 @@ func TestGoOnAboutOtherTraces(t *testing.T) {
 	two.GoOn = true
 	if _, err := k.Prepare(two); err != nil {
 		t.Error(err)
+	}
+}
+
+// The names of what was read are saved without secrets.
+func TestReadIsMasked(t *testing.T) {
+	secret := "Step77" + strings.Repeat("x", 10) // in a function's name
+	s, e, in := longRun(t)
+	in.Runs[0].Tree.Walk(func(n *calltree.Node, _ int) bool {
+		if n.Func.Name == "example.com/m/work.Step77" {
+			n.Func.Name = "example.com/m/work." + secret
+		}
+		return true
+	})
+	k, _ := asker(t, s, llmtest.Step{Text: "READ\nwork." + secret}, llmtest.Step{Text: "ANSWER\nIt steps."})
+	k.Mask = session.NewMasker(func() *redact.Redactor { return redact.New(redact.Secret{Kind: "token", Value: secret}) })
+	c, err := k.Prepare(Question{Text: in.Question, Input: in, About: []store.Entry{e}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Ask(context.Background(), c, new(strings.Builder)); err != nil || len(c.Read) != 1 || strings.Contains(c.Read[0], secret) {
+		t.Errorf("read %q, %v", c.Read, err)
 	}
 }

@@ -16,7 +16,8 @@ rm removes traces and the conversations about them.
   tracerag rm --keep=20                   all but the newest 20
   tracerag rm --older-than=2w --keep=20   those that are both
 
-The baselines stay; --all removes them, too.`
+The baselines stay; --all removes them, too. A trace that a gate names as its reference
+on a command line is removed like any other: keep references as files.`
 
 func runRm(a *app, _ context.Context, c *command, args []string) int {
 	f := a.flags(c, rmHelp)
