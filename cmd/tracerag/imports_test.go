@@ -46,7 +46,7 @@ var layers = map[string][]string{
 	"knowledge":         {"code"},
 	"knowledge/sqlite":  {"code", "code/words", "knowledge"},
 	"knowledge/lookup":  {"code", "knowledge", "trace/symbol"},
-	"knowledge/index":   {"code", "code/words", "knowledge", "phrase", "trace", "trace/store", "trace/symbol"},
+	"knowledge/index":   {"code", "code/calls", "code/words", "knowledge", "phrase", "trace", "trace/store", "trace/symbol"},
 	"locate/treesearch": {},
 	"redact":            {"code/words", "redact/rules"},
 	"redact/rules":      {},

@@ -7,10 +7,16 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"time"
 
 	"tracerag/knowledge/index"
 	"tracerag/knowledge/sqlite"
+	"tracerag/phrase"
 )
+
+// mostCalls is how long calls may take without being asked for. The rest of an index takes a
+// second, and memory grows with the time: 200 MiB for esbuild, which takes 8 seconds.
+const mostCalls = 15 * time.Second
 
 const indexHelp = `
 index reads Go repositories and keeps what it finds in one file: declarations, their words,
@@ -21,15 +27,23 @@ again, it reads only what changed.
   tracerag index ../app ../lib                        several repositories in one file
   tracerag index https://github.com/evanw/esbuild     a clone in the user's cache directory
 
+Calls need types. By default they are made for repositories of up to 250,000 lines, and
+again only when code changed: that takes seconds, the rest of an index one.
+
 Ctrl-C keeps what is done; the same command goes on from there.`
 
 func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, indexHelp)
 	var k knowledgeFlags
 	k.add(f)
+	edges := f.String("edges", "auto", "make the calls between declarations: yes, no, or auto: if they take less than "+phrase.Duration(mostCalls))
 	asJSON := f.Bool("json", false, "print what was made as JSON")
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
+	}
+	makeCalls, ok := map[string]index.CallsFunc{"auto": index.CallsWithin(mostCalls), "yes": index.TypedCalls, "no": nil}[*edges]
+	if !ok {
+		return a.usage(c, fmt.Sprintf("--edges=%s: must be auto, yes or no", *edges))
 	}
 	traces, err := a.store()
 	if err != nil {
@@ -49,7 +63,7 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	code := exitOK
 	var reports []index.Report
 	for _, target := range targets {
-		r, err := a.index(ctx, s, target, traces.Dir())
+		r, err := a.index(ctx, s, target, index.Options{Traces: []string{traces.Dir()}, Calls: makeCalls})
 		if errors.Is(err, context.Canceled) {
 			a.complain("interrupted: what was done is kept, and the same command goes on from there")
 			code = exitInterrupted
@@ -71,12 +85,15 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 		if err := r.Write(a.stdout); err != nil {
 			return a.fail(err)
 		}
+		if r.CallsLeft > 0 {
+			a.note("%s: calls were left out, they take about %.0f s: tracerag index --edges=yes makes them", r.Repository, r.CallsLeft)
+		}
 	}
 	return code
 }
 
 // index takes one repository in.
-func (a *app) index(ctx context.Context, s *sqlite.Store, target, traces string) (*index.Report, error) {
+func (a *app) index(ctx context.Context, s *sqlite.Store, target string, o index.Options) (*index.Report, error) {
 	clones, err := os.UserCacheDir()
 	if err != nil {
 		return nil, err
@@ -89,7 +106,8 @@ func (a *app) index(ctx context.Context, s *sqlite.Store, target, traces string)
 	}
 	bar := a.progress("files")
 	defer bar.Close()
-	r, err := index.Update(ctx, s, place.Dir, index.Options{URL: place.URL, Traces: []string{traces}, Progress: bar.Set})
+	o.URL, o.Progress = place.URL, bar.Set
+	r, err := index.Update(ctx, s, place.Dir, o)
 	if err != nil {
 		return nil, err
 	}

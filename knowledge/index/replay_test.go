@@ -177,8 +177,7 @@ func TestReplayClones(t *testing.T) {
 	git("clone", "-q", "--no-checkout", "file://"+filepath.Join(clones, filepath.FromSlash(name)), dir)
 	commits := strings.Fields(git("-C", dir, "rev-list", "--first-parent", "--max-count=201", "--reverse", "HEAD"))
 	s := open(t)
-	asked := 0
-	o := index.Options{Calls: callsByName(&asked)}
+	o := index.Options{Calls: index.TypedCalls}
 	var first, sum, most time.Duration
 	for i, c := range commits {
 		git("-C", dir, "checkout", "-q", "--force", c)
@@ -189,7 +188,7 @@ func TestReplayClones(t *testing.T) {
 		}
 		sum += r.Elapsed
 		most = max(most, r.Elapsed)
-		if i%25 == 0 { // calls take long by name; they are made anew from some states on the way
+		if i%25 == 0 { // calls take seconds: they are made anew from some states on the way
 			update(t, s, dir, o)
 		}
 		if i%50 == 0 {

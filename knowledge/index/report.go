@@ -24,6 +24,7 @@ type Report struct {
 	Calls      string         `json:"calls"` // "fresh", "old" or "none"
 	Skipped    []Gap          `json:"skipped"`
 	CallGaps   []string       `json:"calls_unknown"`
+	CallsLeft  float64        `json:"calls_seconds,omitempty"` // that they would take, if they were left out for that
 	Seconds    float64        `json:"seconds"`
 }
 
@@ -49,7 +50,7 @@ func NewReport(r *Result, n knowledge.Counts) Report {
 		Read: r.Read, Written: r.Parsed, Removed: r.Removed, Lines: r.Lines,
 		Has:   ReportedCounts{n.Modules, n.Packages, n.Files, n.Declarations, n.Functions, n.Static, n.Interface, n.Runs, n.Commits},
 		Calls: callStates[r.Repository.Calls], Skipped: append([]Gap{}, r.Gaps...), CallGaps: append([]string{}, r.CallGaps...),
-		Seconds: r.Elapsed.Round(time.Millisecond).Seconds(),
+		CallsLeft: r.CallsLeft.Seconds(), Seconds: r.Elapsed.Round(time.Millisecond).Seconds(),
 	}
 }
 

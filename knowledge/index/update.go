@@ -36,7 +36,8 @@ type Result struct {
 	Commits    int                  // new ones
 	Runs       int                  // new ones
 	CallsMade  bool
-	Gaps       []Gap // by path
+	CallsLeft  time.Duration // that calls would have taken, if they were left out for that
+	Gaps       []Gap         // by path
 	CallGaps   []string
 	Elapsed    time.Duration
 }

@@ -27,6 +27,7 @@ type edgeRow struct {
 // SetCalls is of [knowledge.Writer]. Only the rows that differ are written.
 func (s *Store) SetCalls(ctx context.Context, repository int64, key code.Hash, calls []knowledge.Call) error {
 	return s.writing(ctx, func(t *transaction) error {
+		// Functions, and groups of variables, whose initialisers call.
 		ids := map[knowledge.Place]int64{}
 		if err := t.rows(func(scan func(...any) error) error {
 			var id int64
@@ -38,7 +39,7 @@ func (s *Store) SetCalls(ctx context.Context, repository int64, key code.Hash, c
 			p.Symbol = d.Symbol()
 			ids[p] = id
 			return nil
-		}, "SELECT d.id, f.path, d.name, d.nth FROM decl d JOIN file f ON f.id = d.file WHERE f.repository = ? AND d.kind IN (1, 2)", repository); err != nil {
+		}, "SELECT d.id, f.path, d.name, d.nth FROM decl d JOIN file f ON f.id = d.file WHERE f.repository = ? AND d.kind IN (1, 2, 5) ORDER BY d.kind DESC", repository); err != nil {
 			return err
 		}
 		want := make(map[edgeRow]bool, len(calls))
