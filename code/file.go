@@ -51,7 +51,7 @@ func ParseTree(text []byte) (*File, *Tree) {
 func read(text []byte, hashes bool) *reader {
 	r := &reader{file: &File{}, text: text, nth: map[key]int{}, hashes: hashes}
 	fset := token.NewFileSet()
-	tree, errs := parse(fset, text)
+	tree, errs := parse(fset, text, mode)
 	if len(errs) == 0 {
 		r.read(piece{end: len(text)}, tree, fset)
 	} else {
@@ -61,10 +61,11 @@ func read(text []byte, hashes bool) *reader {
 	return r
 }
 
-const mode = parser.ParseComments | parser.SkipObjectResolution | parser.AllErrors
+const mode = parser.ParseComments | parser.SkipObjectResolution
 
-// parse parses a text, and returns its errors in the order of their places.
-func parse(fset *token.FileSet, text []byte) (*ast.File, scanner.ErrorList) {
+// parse parses a text, and returns its errors in the order of their places. Without
+// parser.AllErrors it gives up after some, and there is no tree.
+func parse(fset *token.FileSet, text []byte, mode parser.Mode) (*ast.File, scanner.ErrorList) {
 	tree, err := parser.ParseFile(fset, "", text, mode)
 	errs, _ := err.(scanner.ErrorList)
 	if err != nil && errs == nil {
@@ -87,7 +88,7 @@ type reader struct {
 	hashes bool
 
 	positions        // of the piece that is read
-	broken    []int  // offsets of syntax errors
+	broken    []int  // offsets of syntax errors, sorted
 	nodes     []node // of file.Decls, first in the order in which they were found
 	lines     []int  // offsets of the lines' beginnings
 	drops     []int  // offsets of parentheses that formatting takes away
@@ -271,7 +272,8 @@ func (r *reader) group(d *ast.GenDecl) {
 
 func (r *reader) add(d Decl, n ast.Node) {
 	d.Head = min(max(d.Head, d.Start), d.End)
-	d.Broken = slices.ContainsFunc(r.broken, func(at int) bool { return d.Start <= at && at <= d.End })
+	next, _ := slices.BinarySearch(r.broken, d.Start)
+	d.Broken = next < len(r.broken) && r.broken[next] <= d.End
 	r.file.Decls = append(r.file.Decls, d)
 	r.nodes = append(r.nodes, node{n, r.positions})
 	if r.hashes && !d.Broken {

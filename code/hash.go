@@ -85,7 +85,7 @@ func (h *hasher) end(d *Decl, n ast.Node) {
 	if s, ok := n.(*ast.TypeSpec); ok && s.TypeParams != nil {
 		h.text = append(h.text, 0) // "type T[P *C,] X" is not "type T[P * C]X"
 	}
-	h.canonical()
+	h.canonical(d.Broken)
 	sum := sha256.Sum256(h.text)
 	copy(d.Tokens[:], sum[:])
 	h.words = append(append(h.words, 0), h.directives...)
@@ -104,7 +104,7 @@ func (h *hasher) end(d *Decl, n ast.Node) {
 //   - semicolons that separate nothing are left out, and commas before a closing bracket
 //   - numbers are written as gofmt writes them
 //   - parentheses that it takes away are left out (drops)
-func (h *hasher) canonical() {
+func (h *hasher) canonical(broken bool) {
 	ts := h.tokens
 	depth := 0
 	var cases []int                 // depths of the "case" whose colon is yet to come
@@ -142,7 +142,7 @@ func (h *hasher) canonical() {
 			if i == skip {
 				continue
 			}
-			if last == token.FOR { // "for ; x; {"
+			if last == token.FOR && !broken { // "for ; x; {"
 				if skip = conditionEnd(ts, i+1); skip >= 0 {
 					continue
 				}
@@ -170,11 +170,14 @@ func (h *hasher) canonical() {
 	}
 }
 
+// maxCondition bounds how far the end of a condition is looked for.
+const maxCondition = 1 << 12
+
 // conditionEnd returns the semicolon behind the condition of a loop that ends there, "{" follows; -1
 // of a loop with a third part.
 func conditionEnd(ts []lexeme, from int) int {
 	depth := 0
-	for i := from; i+1 < len(ts); i++ {
+	for i := from; i+1 < min(len(ts), from+maxCondition); i++ {
 		switch ts[i].tok {
 		case token.LPAREN, token.LBRACK, token.LBRACE:
 			depth++

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"go/ast"
+	"go/parser"
 	"go/scanner"
 	"go/token"
 	"slices"
@@ -18,6 +19,9 @@ import (
 // one of this clause.
 const before = "package p;\n"
 
+// smallPiece is up to which size a piece is read to its end whatever errors it has: each token may be one.
+const smallPiece = 16 << 10
+
 // maxErrors is how many syntax errors of a file are kept.
 const maxErrors = 100
 
@@ -30,7 +34,7 @@ func (r *reader) salvage(errs scanner.ErrorList) {
 	}
 	if len(markers) > 0 {
 		fset := token.NewFileSet()
-		tree, left := parse(fset, text)
+		tree, left := parse(fset, text, mode)
 		if len(left) == 0 {
 			r.read(piece{end: len(text)}, tree, fset)
 			return
@@ -54,14 +58,14 @@ func (r *reader) salvage(errs scanner.ErrorList) {
 		r.failed(errs[0].Pos.Offset, errs[0].Msg) // none of the pieces has it: what is between them
 	}
 	slices.SortStableFunc(r.file.Errors, func(a, b Error) int { return cmp.Compare(a.Line, b.Line) })
-	if len(r.file.Errors) > maxErrors {
-		r.file.Errors = r.file.Errors[:maxErrors]
-	}
 }
 
+// failed adds an error, unless there are too many.
 func (r *reader) failed(at int, what string) {
-	line := 1 + bytes.Count(r.text[:min(at, len(r.text))], []byte("\n"))
-	r.file.Errors = append(r.file.Errors, Error{line, what})
+	if len(r.file.Errors) < maxErrors {
+		line := 1 + bytes.Count(r.text[:min(at, len(r.text))], []byte("\n"))
+		r.file.Errors = append(r.file.Errors, Error{line, what})
+	}
 }
 
 // parsed is a piece with what go/parser makes of it.
@@ -80,13 +84,19 @@ type attempts struct {
 
 func attempt(text []byte, unended map[int]bool) attempts {
 	a := attempts{cutting: cut(text, unended)}
+	errors := 0
 	for _, p := range a.pieces {
 		fset := token.NewFileSet()
 		src := text[p.start:p.end]
 		if p.before > 0 {
 			src = append([]byte(before), src...)
 		}
-		tree, errs := parse(fset, src)
+		mode := mode
+		if len(src) <= smallPiece && errors < maxErrors {
+			mode |= parser.AllErrors
+		}
+		tree, errs := parse(fset, src, mode)
+		errors += len(errs)
 		if len(errs) > 0 {
 			a.score -= 2
 		}
@@ -97,18 +107,20 @@ func attempt(text []byte, unended map[int]bool) attempts {
 }
 
 func (r *reader) readPiece(text []byte, p piece, got parsed) {
-	all := r.broken
+	markers := r.broken
+	r.broken = slices.Clone(markers)
 	for _, e := range got.errs {
 		at := min(max(e.Pos.Offset-p.before+p.start, p.start), p.end)
 		r.broken = append(r.broken, at)
 		r.failed(at, e.Msg)
 	}
+	slices.Sort(r.broken)
 	first := len(r.file.Decls)
 	r.read(p, got.tree, got.fset)
 	if len(got.errs) > 0 && p.before > 0 {
 		r.settle(text, p, first)
 	}
-	r.broken = all
+	r.broken = markers
 }
 
 // settle completes what a broken piece declares, of which first is the first.
@@ -160,6 +172,8 @@ func (r *reader) guess(text []byte, p piece, end int) {
 		start := p.start + file.Offset(at)
 		if _, tok, lit = s.Scan(); tok == token.IDENT {
 			d.Name = lit
+		} else if m := method(text[start:p.end]); m != "" {
+			d.Kind, d.Name = Method, m
 		}
 		d.Span = Span{start, max(start, end)}
 		if !d.Kind.Callable() && d.Kind != Type {
@@ -170,6 +184,19 @@ func (r *reader) guess(text []byte, p piece, end int) {
 		r.nodes = append(r.nodes, node{nil, positions{piece: p}})
 		return
 	}
+}
+
+// method returns the name of a method by the line that it begins with; "" of other functions.
+func method(text []byte) string {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	line, _, _ = bytes.Cut(line, []byte("{"))
+	tree, _ := parse(token.NewFileSet(), append([]byte(before), line...), mode)
+	if tree != nil && len(tree.Decls) == 1 {
+		if d, ok := tree.Decls[0].(*ast.FuncDecl); ok && d.Recv != nil && len(d.Recv.List) > 0 && d.Name != nil {
+			return Receiver(d.Recv.List[0].Type) + "." + d.Name.Name
+		}
+	}
+	return ""
 }
 
 // withoutMarkers blanks the lines that git leaves in a file whose merge is not done.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"tracerag/code"
 )
@@ -43,6 +44,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"literals at the beginning of lines", "func a() { g(\nfunc() {},\nfunc(x int) error { return nil },\nfunc (x, y (T)) (int) { return 1 }) := }\nfunc b() {}", "a! b"},
 		{"types in a group", "type (\n\tA int\n\tB struct {\n)\nfunc b() {}\n", "A B! b"},
 		{"words between", "func a() {}\nwhat is this\nfunc b() {}\n", "a b"},
+		{"many errors", "func (t *T) m() {\n" + strings.Repeat("x := := 1\n", 3000) + "}\nfunc b() {}\n", "(*T).m! b"},
 		{"imports", "import \"fmt\nimport \"os\"\nfunc a() {}\n", "a"},
 	} {
 		f := code.Parse([]byte("package p\n\n" + test.text))
@@ -103,6 +105,32 @@ func TestTruncated(t *testing.T) {
 			// In a group that does not end, all may be broken.
 			if !found && !strings.HasPrefix(want.Name, "(") && want.Kind != code.Type {
 				t.Errorf("the first %d bytes: %s is not found in %s", n, want.Symbol(), declared(f))
+			}
+		}
+	}
+}
+
+// TestHostileFilesEnd reads files that were made to take long.
+func TestHostileFilesEnd(t *testing.T) {
+	const size = 1 << 15
+	for _, part := range []string{
+		"func f() {\n", "func (\n", "func f() { x := := 1 }\n", "type (\n", "/*\n", "`\n", "x := `\nfunc a() {}\n`\n", "'\n", "<<<<<<< a\n",
+		"for ; (\n", "((((", "{", "// c\n", "/* c */\nvar a int\n", "case a:\n", "var a = b +\n", "\x00", "func\n", "[a]: http://x\n", "type T[P *C,] int\n",
+	} {
+		for _, before := range []string{"", "package p\n", "package p\nfunc f() {\n", "package p\nvar (\n"} {
+			text := []byte(before + strings.Repeat(part, size/len(part)))
+			begin := time.Now()
+			f := code.Parse(text)
+			if time.Since(begin) > time.Second/2 {
+				t.Log(part, before, time.Since(begin))
+			}
+			if took := time.Since(begin); took > 10*time.Second {
+				t.Errorf("%q, again and again behind %q, took %v", part, before, took)
+			}
+			if len(f.Decls) < 1000 { // sound counts lines
+				if err := sound(f, text); err != nil {
+					t.Errorf("%q, again and again behind %q: %v", part, before, err)
+				}
 			}
 		}
 	}
