@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 )
 
 // firstCollection is the size of the heap, in bytes, up to which garbage is left alone.
@@ -24,7 +25,25 @@ func StartHeap() {
 	const first = 4 << 20 // at 100 %
 	debug.SetGCPercent(firstCollection / first * 100)
 	// Cleanups run after a collection.
-	runtime.AddCleanup(new([16]byte), func(percent int) { debug.SetGCPercent(percent) }, percent)
+	runtime.AddCleanup(new([16]byte), func(percent int) {
+		if p := chosen.Load(); p > 0 {
+			percent = int(p)
+		}
+		debug.SetGCPercent(percent)
+	}, percent)
+}
+
+// chosen is the percentage of CollectAt; 0 is none.
+var chosen atomic.Int32
+
+// CollectAt has garbage collected when the heap has grown by so many percent of what is in use, in
+// place of 100: for work that takes much memory, and can take a little longer.
+func CollectAt(percent int) {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	chosen.Store(int32(percent))
+	debug.SetGCPercent(percent)
 }
 
 // CollectWithin has garbage collected more often as so many bytes are used up: else the

@@ -34,3 +34,21 @@ func TestStartHeap(t *testing.T) {
 		t.Errorf("with GOGC set it may grow by %d %%, want %d", percent(), before)
 	}
 }
+
+// TestCollectAt stays as it was chosen when the first collection ends StartHeap.
+func TestCollectAt(t *testing.T) {
+	was := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(was)
+	t.Setenv("GOGC", "")
+	t.Setenv("GOMEMLIMIT", "")
+	defer chosen.Store(0)
+	StartHeap()
+	CollectAt(60)
+	for range 3 {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+	}
+	if p := debug.SetGCPercent(100); p != 60 {
+		t.Errorf("garbage is collected at %d %%, not 60", p)
+	}
+}

@@ -277,7 +277,6 @@ func (m *module) types(u *unit, files []*ast.File) (pkg *types.Package, info *ty
 		Uses:         map[*ast.Ident]types.Object{},
 		Implicits:    map[ast.Node]types.Object{},
 		Instances:    map[*ast.Ident]types.Instance{},
-		Scopes:       map[ast.Node]*types.Scope{},
 		Selections:   map[*ast.SelectorExpr]*types.Selection{},
 		FileVersions: map[*ast.File]string{},
 	}

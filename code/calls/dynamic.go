@@ -28,8 +28,9 @@ func (m *module) dynamic() error {
 	}
 	functions := ssautil.AllFunctions(prog)
 	for f := range functions {
-		// Type parameters have no methods to call: those of instances do.
-		if f.Blocks == nil || f.TypeParams().Len() > len(f.TypeArgs()) {
+		// Type parameters have no methods to call: those of instances do. Of functions without a
+		// body those may be candidates that another module of the repository has.
+		if f.Blocks == nil && !m.ownFunction(f) || f.TypeParams().Len() > len(f.TypeArgs()) {
 			delete(functions, f)
 		}
 	}
@@ -50,6 +51,15 @@ func (m *module) dynamic() error {
 		}
 	}
 	return nil
+}
+
+func (m *module) ownFunction(f *ssa.Function) bool {
+	obj := f.Object()
+	if obj == nil || obj.Pkg() == nil {
+		return false
+	}
+	_, ok := m.own[obj.Pkg().Path()]
+	return ok
 }
 
 // build translates the units.
