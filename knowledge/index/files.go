@@ -165,7 +165,7 @@ func (p *plan) file(e code.Entry, make *maker) outcome {
 	for _, i := range f.Imports {
 		parsed.Imports = append(parsed.Imports, i.Path)
 	}
-	if !e.Vendored && !e.Testdata && !e.Ignored {
+	if !e.Vendored && !e.Ignored { // packages in testdata are imported by tests
 		st.Calls = callInput(e.Path, f)
 	}
 	parsed.Stored = st

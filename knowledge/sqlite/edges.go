@@ -33,13 +33,16 @@ func (s *Store) SetCalls(ctx context.Context, repository int64, key code.Hash, c
 			var id int64
 			var p knowledge.Place
 			d := code.Decl{}
-			if err := scan(&id, &p.Path, &d.Name, &d.Nth); err != nil {
+			if err := scan(&id, &p.Path, &d.Kind, &d.Name, &d.Nth); err != nil {
 				return err
+			}
+			if d.Kind == code.Func && d.Name == "_" {
+				return nil // it calls nothing, and variables may have its symbol
 			}
 			p.Symbol = d.Symbol()
 			ids[p] = id
 			return nil
-		}, "SELECT d.id, f.path, d.name, d.nth FROM decl d JOIN file f ON f.id = d.file WHERE f.repository = ? AND d.kind IN (1, 2, 5) ORDER BY d.kind DESC", repository); err != nil {
+		}, "SELECT d.id, f.path, d.kind, d.name, d.nth FROM decl d JOIN file f ON f.id = d.file WHERE f.repository = ? AND d.kind IN (1, 2, 5) ORDER BY d.kind DESC", repository); err != nil {
 			return err
 		}
 		want := make(map[edgeRow]bool, len(calls))
