@@ -11,6 +11,7 @@ import (
 
 	"tracerag/knowledge/index"
 	"tracerag/knowledge/sqlite"
+	"tracerag/memory"
 	"tracerag/phrase"
 )
 
@@ -44,6 +45,9 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	makeCalls, ok := map[string]index.CallsFunc{"auto": index.CallsWithin(mostCalls), "yes": index.TypedCalls, "no": nil}[*edges]
 	if !ok {
 		return a.usage(c, fmt.Sprintf("--edges=%s: must be auto, yes or no", *edges))
+	}
+	if makeCalls != nil {
+		memory.CollectAt(60) // type-checking esbuild has 170 MiB in use
 	}
 	traces, err := a.store()
 	if err != nil {
