@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -450,4 +451,52 @@ func TestDerivedFactsStay(t *testing.T) {
 	if got := fmt.Sprintf("%x", sha256.Sum256([]byte(derived)))[:16]; got != want {
 		t.Errorf("the facts have the hash %s, want %s: see the comment of this test\n%s", got, want, derived)
 	}
+}
+
+// TestSkipped says which files are not taken in, and that they are found when that changes.
+func TestSkipped(t *testing.T) {
+	r := newRepo(t)
+	r.write("a.go", first)
+	r.write("data.go", "package app\n\nvar data = `"+strings.Repeat("x", 5<<20)+"`\n")
+	r.write("broken.go", "package app\n\nfunc Whole() {}\n\nfunc broken( {\n")
+	s := open(t)
+	got := update(t, s, r.dir, index.Options{})
+	if len(got.Gaps) != 1 || got.Gaps[0] != (index.Gap{Path: "data.go", What: "it has 5 MB, which is taken for data"}) {
+		t.Errorf("skipped: %+v", got.Gaps)
+	}
+	if d, _ := s.Named(t.Context(), []string{"Whole", "data"}, nil); len(d) != 1 || d[0].Name != "Whole" {
+		t.Errorf("declarations: %+v", d)
+	}
+	if got = update(t, s, r.dir, index.Options{}); got.Read != 0 || len(got.Gaps) != 1 {
+		t.Errorf("again: %+v", got)
+	}
+	r.write("data.go", "package app\n\nvar data = 1\n")
+	if got = update(t, s, r.dir, index.Options{}); got.Parsed != 1 || len(got.Gaps) != 0 {
+		t.Errorf("once it is small: %+v", got)
+	}
+	sameAsFresh(t, s, r.dir, index.Options{})
+}
+
+// TestInterrupted ends an update by its context: what it wrote is kept, and the next one makes the rest only.
+func TestInterrupted(t *testing.T) {
+	r := newRepo(t)
+	many(r, 60, "one")
+	s := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := index.Update(ctx, s, r.dir, index.Options{Progress: func(done, all int) {
+		if done == 20 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("the update ended with %v", err)
+	}
+	all, err := s.Repositories(t.Context())
+	if err != nil || len(all) != 1 || !all[0].Incomplete {
+		t.Errorf("repositories: %+v, %v", all, err)
+	}
+	if got := update(t, s, r.dir, index.Options{}); got.Parsed == 0 || got.Parsed > 40 {
+		t.Errorf("%d files were written after 20 of 60 were", got.Parsed)
+	}
+	sameAsFresh(t, s, r.dir, index.Options{})
 }
