@@ -53,6 +53,20 @@ func ask(q Question, w *Weights) *asked {
 	return a
 }
 
+// Terms returns what a question looks for, as an index has it: stems, and identifiers as a
+// whole. The related ones mean nearly the same as one of them.
+func Terms(q Question, w Weights) (terms, related []string) {
+	a := ask(q, &w)
+	for _, term := range a.terms {
+		if members := words.Members(term); members != nil {
+			related = append(related, members...)
+		} else {
+			terms = append(terms, term)
+		}
+	}
+	return terms, related
+}
+
 // add counts the words of text into the question.
 func (a *asked) add(text string, weight float64, w *Weights) {
 	if weight == 0 {

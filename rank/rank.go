@@ -53,9 +53,19 @@ type Corpus struct {
 	// Background gives the other functions of the program, to tell which
 	// words are rare in it. Their Text alone will do. Nil is none.
 	Background iter.Seq[Function]
+	// Known is what an index knows of the words of all functions, in place of
+	// counting Functions and Background. Nil is nothing.
+	Known *Known
 
 	modules []Texts // what Background gives, by module
 	kept    Keeper
+}
+
+// Known says in how many functions of a program terms are: those that [Terms] names.
+type Known struct {
+	Functions int
+	With      map[string]int
+	Length    float64 // mean, in words
 }
 
 // Ranked is a function's place.
@@ -164,7 +174,9 @@ func score(a *asked, run Corpus, w *Weights) []textScore {
 		}
 		all.merge(seen)
 	})
-	if run.modules != nil {
+	if run.Known != nil {
+		all = run.Known.rarity(a)
+	} else if run.modules != nil {
 		background(a, run.modules, run.kept, w, all)
 	} else if run.Background != nil {
 		read(a, w, run.Background, all)

@@ -197,6 +197,21 @@ func (r *rarity) count(ws []window) {
 	}
 }
 
+// rarity turns what an index knows into counts. A group of words is in at most as many
+// functions as its words are together.
+func (k *Known) rarity(a *asked) *rarity {
+	r := newRarity(a)
+	r.functions, r.windows, r.length = float64(k.Functions), 1, k.Length
+	for i, term := range a.terms {
+		n := k.With[term]
+		for _, member := range words.Members(term) {
+			n += k.With[member]
+		}
+		r.with[i] = float64(min(n, k.Functions))
+	}
+	return r
+}
+
 // merge adds what another goroutine counted. Counts are whole numbers, so that
 // their order does not tell in the sum.
 func (r *rarity) merge(o *rarity) {

@@ -35,6 +35,10 @@ var layers = map[string][]string{
 	"trace/probe/payload/gen":     {"trace/probe/payload/source"},
 	"trace/probe":                 {"trace", "trace/executable", "trace/target", "trace/probe/ptrace", "trace/probe/patch", "trace/probe/patch/lines", "trace/probe/patch/plan", "trace/probe/patch/stubs", "trace/probe/payload"},
 
+	"locate":                  {"code", "code/words", "knowledge", "phrase", "rank", "trace/symbol"},
+	"knowledge/knowledgetest": {"code", "code/words", "knowledge"},
+	"bench/locating":          {"knowledge", "knowledge/knowledgetest", "locate", "rank"},
+
 	"trace/recordtest":  {"trace", "trace/store", "trace/target"},
 	"trace/profiles":    {"trace", "trace/symbol", "trace/target"},
 	"trace/store":       {"atomicfile", "phrase", "trace"},
@@ -113,7 +117,7 @@ var only = map[string][]string{
 	"golang.org/x/tools":                {"code/calls"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
-	"os/exec":                           {"code/calls", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"code/calls", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/ranking", "bench/locating", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tracerag/knowledge/knowledgetest"
+	"tracerag/locate"
+)
+
+// routing asks about every case in a store of all repositories: its own as it was before
+// the fix, the others as they were before their first case, and the decoys.
+func routing(w io.Writer, all []*loaded, set settings) error {
+	others := map[string]*knowledgetest.Repository{}
+	for _, c := range all {
+		if others[c.Repo] == nil {
+			others[c.Repo] = c.repo
+		}
+	}
+	for dir := range strings.SplitSeq(set.decoys, ",") {
+		r, err := readRepository(dir, filepath.Base(strings.TrimSuffix(dir, "/repo")), "HEAD")
+		if err != nil {
+			return fmt.Errorf("decoy %s: %w", dir, err)
+		}
+		others[dir] = r
+	}
+	var names []string
+	for n := range others {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	var first, third, fifth, tenth, reciprocal float64
+	var rs []result
+	missed := map[string]int{}
+	for _, c := range all {
+		store := &knowledgetest.Store{}
+		for _, n := range names {
+			if n == c.Repo {
+				store.Repos = append(store.Repos, c.repo)
+			} else {
+				store.Repos = append(store.Repos, others[n])
+			}
+		}
+		c := &loaded{c.bug, c.repo, store}
+		a, err := c.locate(store, locate.Question{Text: c.Report}, locate.Default)
+		if err != nil {
+			return err
+		}
+		at := 1 + slices.IndexFunc(a.Repositories, func(r locate.Repository) bool { return r.Name == c.Repo })
+		reciprocal += 1 / float64(at)
+		if at == 1 {
+			first++
+		} else {
+			missed[c.Repo]++
+		}
+		if at <= 3 {
+			third++
+		}
+		var fs []found
+		var files []string
+		for _, f := range a.Functions {
+			if f.Repository != c.Repo {
+				f.File = "?"
+			}
+			fs = append(fs, found{f.File, f.Name})
+		}
+		for i, f := range a.Files {
+			if f.Repository != c.Repo {
+				f.File = "?"
+			}
+			if f.Repository == c.Repo && c.isGoldFile(f.File) && !slices.ContainsFunc(files, c.isGoldFile) {
+				if i < 5 {
+					fifth++
+				}
+				if i < 10 {
+					tenth++
+				}
+			}
+			files = append(files, f.File)
+		}
+		rs = append(rs, judge(c, fs, files))
+	}
+	n := float64(len(all))
+	with := withFunctionsOf(rs)
+	fmt.Fprintf(w, "%d repositories in one store: routing Pass@1 %.3f, Pass@3 %.3f, MRR %.3f; files Pass@5 %.3f, Pass@10 %.3f; functions any@1 %.3f, any@10 %.3f\n",
+		len(names), first/n, third/n, reciprocal/n, fifth/n, tenth/n,
+		share(with, func(r result) bool { return r.any(1) }), share(with, func(r result) bool { return r.any(10) }))
+	for _, m := range names {
+		if missed[m] > 0 {
+			fmt.Fprintf(w, "  not first: %s %d\n", m, missed[m])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package locate
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"tracerag/knowledge"
+	"tracerag/phrase"
+)
+
+// Write writes an answer for people: functions with reasons, files, repositories if there are
+// several, and how to record what shows the best function. Commands are for the
+// directory cwd.
+func (a *Answer) Write(w io.Writer, cwd string) error {
+	b := bufio.NewWriter(w)
+	several := len(a.Repositories) > 1
+	in := func(repository, file string) string {
+		if several {
+			return repository + ": " + file
+		}
+		return file
+	}
+	for i := range a.Functions {
+		f := &a.Functions[i]
+		fmt.Fprintf(b, "%3d  %.2f  %s  %s:%d\n", i+1, f.Score, f.Name, in(f.Repository, f.File), f.Line)
+		if why := Why(f.Reasons); why != "" {
+			fmt.Fprintf(b, "           %s\n", why)
+		}
+	}
+	if len(a.Files) > 0 {
+		fmt.Fprintf(b, "\nFiles\n")
+		for i, f := range a.Files {
+			fmt.Fprintf(b, "%3d  %.2f  %s  (%s)\n", i+1, f.Score, in(f.Repository, f.File), strings.Join(f.Functions, ", "))
+		}
+	}
+	if several {
+		fmt.Fprintf(b, "\nRepositories\n")
+		for i, r := range a.Repositories[:min(len(a.Repositories), repositories)] {
+			fmt.Fprintf(b, "%3d  %.2f  %s  %s\n", i+1, r.Score, r.Name, r.Snapshot)
+		}
+	}
+	if len(a.Runs) > 0 || a.Record != nil {
+		fmt.Fprintln(b)
+	}
+	for _, r := range a.Runs {
+		fmt.Fprintf(b, "recorded: %s executed some of the first %d functions: tracerag locate --trace %s ...\n", runName(&r), bestForRuns, r.Trace)
+	}
+	if a.Record != nil {
+		fmt.Fprintf(b, "to see %s run (the test %s):\n  %s\n", a.Functions[0].Name, a.Record.Why, a.Record.Line(cwd))
+	}
+	return b.Flush()
+}
+
+func runName(r *knowledge.Run) string {
+	if r.Test != "" {
+		return r.Test
+	}
+	return r.Command
+}
+
+// Line is the command that records the test, for a shell in cwd.
+func (r *Record) Line(cwd string) string {
+	line := "tracerag run -- go test " + phrase.Quote(r.Package)
+	if r.Test != "" {
+		line += " -run " + phrase.Quote("^"+r.Test+"$")
+	}
+	if dir, err := filepath.Rel(cwd, r.Dir); err != nil || dir != "." {
+		line = "cd " + phrase.Quote(r.Dir) + " && " + line
+	}
+	return line
+}

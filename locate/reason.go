@@ -1,0 +1,56 @@
+package locate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"tracerag/rank"
+)
+
+// Kinds of reasons beside those of package rank.
+const (
+	Placed  rank.Kind = "place"
+	History rank.Kind = "history"
+	Frame   rank.Kind = "frame"
+	Literal rank.Kind = "literal"
+	Tested  rank.Kind = "tested"
+	Calls   rank.Kind = "calls"
+	Routed  rank.Kind = "repository"
+)
+
+// Say returns a reason in words.
+func Say(r rank.Reason) string {
+	switch r.Kind {
+	case Placed:
+		return "the report says " + r.What
+	case History:
+		return "its file was changed by " + r.What
+	case Frame:
+		return "in the stack trace, " + r.What
+	case Literal:
+		return fmt.Sprintf("has the text %q", r.What)
+	case Tested:
+		return "called by " + r.What
+	case Calls:
+		return r.What
+	case rank.Named:
+		return "the report says " + r.What
+	}
+	return r.String()
+}
+
+// Why returns reasons in words, those of most weight first.
+func Why(rs []rank.Reason) string {
+	rs = slices.Clone(rs)
+	slices.SortStableFunc(rs, func(a, b rank.Reason) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
+	var words []string
+	for _, r := range rs {
+		if r.Kind != Routed {
+			words = append(words, Say(r))
+		}
+	}
+	return strings.Join(words, "; ")
+}

@@ -1,0 +1,183 @@
+package locate
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tracerag/code"
+	"tracerag/code/words"
+	"tracerag/knowledge"
+	"tracerag/trace/symbol"
+)
+
+const (
+	// shownRuns is how many saved runs an answer names, and bestForRuns of how many
+	// functions they executed some.
+	shownRuns, bestForRuns = 3, 5
+	// How far callers are followed to a test, and how many functions are looked at.
+	maxSteps, maxVisited = 6, 3000
+)
+
+// evidenceToRecord says which saved runs executed the best functions, and which test would
+// show the best one.
+func (s *search) evidenceToRecord(a *Answer, best []*candidate) error {
+	if len(best) == 0 {
+		return nil
+	}
+	var ids []int64
+	for _, c := range best[:min(len(best), bestForRuns)] {
+		ids = append(ids, c.ID)
+	}
+	runs, err := s.store.Runs(s.ctx, ids)
+	if err != nil {
+		return err
+	}
+	a.Runs = runs[:min(len(runs), shownRuns)]
+	for _, r := range a.Runs {
+		a.Recorded = append(a.Recorded, r.Trace)
+	}
+	for _, find := range []func(*candidate) (*knowledge.Decl, string, error){s.reaching, s.namedAlike} {
+		test, why, err := find(best[0])
+		if err != nil {
+			return err
+		}
+		if test != nil {
+			a.Record = s.record(test, why)
+			return nil
+		}
+	}
+	return nil
+}
+
+// record says how to run a test: in its module, by its package.
+func (s *search) record(test *knowledge.Decl, why string) *Record {
+	repo := s.repo(test.Repository)
+	r := &Record{Dir: repo.Root, Package: "./" + path.Dir(test.Path), Test: test.Name, Why: why}
+	for _, m := range repo.Modules {
+		if m.Path == test.Module {
+			r.Dir = filepath.Join(repo.Root, filepath.FromSlash(m.Dir))
+			dir := path.Dir(test.Path)
+			if m.Dir != "." && m.Dir != "" {
+				dir = strings.TrimPrefix(strings.TrimPrefix(dir, m.Dir), "/")
+			}
+			r.Package = "./" + dir
+			break
+		}
+	}
+	r.Package = strings.TrimSuffix(strings.TrimSuffix(r.Package, "."), "/")
+	if r.Package == "" || r.Package == "./" {
+		r.Package = "."
+	}
+	return r
+}
+
+// isTest reports whether go test runs a declaration as a test.
+func isTest(d *knowledge.Decl) bool {
+	rest, ok := strings.CutPrefix(d.Name, "Test")
+	return ok && d.Test && d.Kind == code.Func && !d.Testdata && !d.Vendored && (rest == "" || rest[0] < 'a' || rest[0] > 'z') && d.Name != "TestMain"
+}
+
+// reaching returns the nearest test from which calls lead to a function: of several equally
+// near ones that with most words of the report.
+func (s *search) reaching(c *candidate) (*knowledge.Decl, string, error) {
+	seen := map[int64]bool{c.ID: true}
+	level := []int64{c.ID}
+	for step := 1; step <= maxSteps && len(level) > 0 && len(seen) < maxVisited; step++ {
+		edges, err := s.store.Callers(s.ctx, level)
+		if err != nil {
+			return nil, "", err
+		}
+		level = nil
+		for _, e := range edges {
+			if e.Kind != knowledge.Ran && !seen[e.Caller] {
+				seen[e.Caller] = true
+				level = append(level, e.Caller)
+			}
+		}
+		decls, err := s.store.Decls(s.ctx, level)
+		if err != nil {
+			return nil, "", err
+		}
+		if t := s.likest(decls, c); t != nil {
+			why := "calls it"
+			if step > 1 {
+				why = "its calls lead there"
+			}
+			return t, why, nil
+		}
+	}
+	return nil, "", nil
+}
+
+// namedAlike returns the test of a function's package that has most words of the function's
+// name and of the report in its own: one of the test file beside the function's, or one that a
+// search finds.
+func (s *search) namedAlike(c *candidate) (*knowledge.Decl, string, error) {
+	const why = "of the same package, with a name like it"
+	dir := path.Dir(c.Path)
+	files, err := s.store.Files(s.ctx, []string{strings.TrimSuffix(c.Path, ".go") + "_test.go"}, []int64{c.Repository})
+	if err != nil {
+		return nil, "", err
+	}
+	var ids []int64
+	for _, f := range files {
+		if path.Dir(f.Path) == dir {
+			ids = append(ids, f.ID)
+		}
+	}
+	decls, err := s.store.In(s.ctx, ids)
+	if err != nil {
+		return nil, "", err
+	}
+	if t := s.likest(decls, c); t != nil {
+		return t, why, nil
+	}
+	terms := append(nameTerms(c.Name), words.Terms(symbol.Base(c.Package))...)
+	hits, err := s.store.Search(s.ctx, knowledge.Query{Terms: terms, Repositories: []int64{c.Repository},
+		Kinds: []code.Kind{code.Func}, Tests: true, Limit: candidates})
+	if err != nil {
+		return nil, "", err
+	}
+	for _, h := range hits {
+		if path.Dir(h.Path) == dir {
+			decls = append(decls, h.Decl)
+		}
+	}
+	return s.likest(decls, c), why, nil
+}
+
+// likest returns the test whose name has most of the words of a function's name and of
+// the report.
+func (s *search) likest(decls []knowledge.Decl, c *candidate) *knowledge.Decl {
+	weights := map[string]float64{}
+	for t, w := range s.report.weights() {
+		weights[t] = w / 2
+	}
+	for _, t := range nameTerms(c.Name) {
+		weights[t]++
+	}
+	var best *knowledge.Decl
+	most := -1.0
+	slices.SortFunc(decls, func(a, b knowledge.Decl) int {
+		if a.Path != b.Path {
+			return strings.Compare(a.Path, b.Path)
+		}
+		return a.Line - b.Line
+	})
+	for i := range decls {
+		if !isTest(&decls[i]) {
+			continue
+		}
+		terms := nameTerms(strings.TrimPrefix(decls[i].Name, "Test"))
+		sum := 0.0
+		for _, t := range terms {
+			sum += weights[t]
+		}
+		if sum /= float64(len(terms) + 1); sum > most {
+			best, most = &decls[i], sum
+		}
+	}
+	return best
+}

@@ -1,0 +1,204 @@
+package locate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"tracerag/code"
+	"tracerag/knowledge"
+	"tracerag/rank"
+)
+
+// route orders the repositories by how likely the report means each. The score is the sum of
+// three parts: the words of their functions and those of their commits' subjects together, as
+// a naive Bayes classifier has them, and their best functions; each is 1 for the best.
+// With a run, the repositories whose functions ran come first.
+func (s *search) route() error {
+	var err error
+	s.repos, err = s.store.Repositories(s.ctx)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(s.repos, func(a, b knowledge.Repository) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	s.routed = make([]float64, len(s.repos))
+	if len(s.repos) > 1 {
+		if err := s.routeAll(); err != nil {
+			return err
+		}
+	} else if len(s.repos) == 1 {
+		s.routed[0] = 1
+	}
+	for i := range min(len(s.repos), repositories) {
+		s.scope = append(s.scope, s.repos[i].ID)
+	}
+	return nil
+}
+
+func (s *search) routeAll() error {
+	vocabulary, err := s.vocabularies()
+	if err != nil {
+		return err
+	}
+	best, err := s.bestFunctions()
+	if err != nil {
+		return err
+	}
+	ran := s.whereRan()
+	scores := make([]float64, len(s.repos))
+	for i := range s.repos {
+		scores[i] = vocabulary[i] + best[i] + ran[i]
+	}
+	order := make([]int, len(s.repos))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(scores[j], scores[i]) })
+	scores = normal(scores)
+	repos := slices.Clone(s.repos)
+	for at, i := range order {
+		s.repos[at], s.routed[at] = repos[i], scores[i]
+	}
+	return nil
+}
+
+// Of a classifier: the weight of what all repositories have together, in functions or in
+// commits, and the most that one word of the report may count.
+const (
+	smoothing = 100
+	mostOfOne = 3
+)
+
+// vocabularies says how much likelier the report's words are in each repository than in
+// all of them: in functions, and in the subjects of commits.
+func (s *search) vocabularies() ([]float64, error) {
+	weights := s.report.weights()
+	terms := sortedKeys(weights)
+	if len(terms) == 0 {
+		return make([]float64, len(s.repos)), nil
+	}
+	functions := make([]counts, len(s.repos))
+	subjects := make([]counts, len(s.repos))
+	for i, r := range s.repos {
+		rarity, err := s.store.Rarity(s.ctx, terms, []int64{r.ID})
+		if err != nil {
+			return nil, err
+		}
+		functions[i] = counts{rarity.Functions, rarity.With}
+		commits, err := s.commitsOf(r.ID)
+		if err != nil {
+			return nil, err
+		}
+		subjects[i] = count(commits, terms)
+	}
+	sum := likelier(functions, terms, weights)
+	for i, x := range likelier(subjects, terms, weights) {
+		sum[i] += x
+	}
+	lowest := slices.Min(sum)
+	for i := range sum {
+		sum[i] -= lowest
+	}
+	return normal(sum), nil
+}
+
+// counts says in how many of all texts each term is.
+type counts struct {
+	all  int
+	with []int
+}
+
+func count(commits []subject, terms []string) counts {
+	c := counts{len(commits), make([]int, len(terms))}
+	at := map[string]int{}
+	for i, t := range terms {
+		at[t] = i
+	}
+	seen := make([]int, len(terms)) // by which commit, from 1
+	for n, commit := range commits {
+		for _, t := range commit.terms {
+			if i, ok := at[t]; ok && seen[i] != n+1 {
+				seen[i] = n + 1
+				c.with[i]++
+			}
+		}
+	}
+	return c
+}
+
+// likelier returns, for each of the vocabularies, the logarithm of how much likelier
+// it has the terms than all together.
+func likelier(in []counts, terms []string, weights map[string]float64) []float64 {
+	out := make([]float64, len(in))
+	all := 0
+	for _, c := range in {
+		all += c.all
+	}
+	for t, term := range terms {
+		with := 0
+		for _, c := range in {
+			with += c.with[t]
+		}
+		if with == 0 {
+			continue
+		}
+		p := (float64(with) + .5) / float64(all)
+		for i, c := range in {
+			here := (float64(c.with[t]) + smoothing*p) / (float64(c.all) + smoothing)
+			out[i] += min(weights[term], mostOfOne) * math.Log(here/p)
+		}
+	}
+	return out
+}
+
+// bestFunctions returns the score of each repository's best function among all.
+func (s *search) bestFunctions() ([]float64, error) {
+	out := make([]float64, len(s.repos))
+	terms, _ := rank.Terms(rank.Question{Text: s.report.text}, s.w.Text)
+	if len(terms) == 0 {
+		return out, nil
+	}
+	hits, err := s.store.Search(s.ctx, knowledge.Query{Terms: terms, Files: s.q.In, Kinds: []code.Kind{code.Func, code.Method}, Limit: candidates})
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range hits {
+		for i := range s.repos {
+			if s.repos[i].ID == h.Repository {
+				out[i] = max(out[i], h.Score)
+			}
+		}
+	}
+	return normal(out), nil
+}
+
+// whereRan returns 3, more than all else together, for repositories with a module whose
+// packages ran.
+func (s *search) whereRan() []float64 {
+	out := make([]float64, len(s.repos))
+	for i := range s.repos {
+		for _, m := range s.repos[i].Modules {
+			if slices.ContainsFunc(s.q.Ran, func(r RanFunction) bool {
+				return r.Package == m.Path || strings.HasPrefix(r.Package, m.Path+"/")
+			}) {
+				out[i] = 3
+			}
+		}
+	}
+	return out
+}
+
+// normal divides by the greatest.
+func normal(x []float64) []float64 {
+	top := slices.Max(x)
+	out := make([]float64, len(x))
+	if top > 0 {
+		for i := range x {
+			out[i] = x[i] / top
+		}
+	}
+	return out
+}
