@@ -65,6 +65,9 @@ func rounds(t testing.TB, n int) int {
 		}
 		return m
 	}
+	if testing.Short() {
+		return min(n, 5)
+	}
 	return n
 }
 
@@ -84,7 +87,7 @@ func many(r *repo, files int, word string) {
 // brings one up to date. The next process goes on, and what it has is what one has that was left alone.
 func TestKilled(t *testing.T) {
 	r := newRepo(t)
-	many(r, 40, "begin")
+	many(r, 25, "begin")
 	r.commit("Begin")
 	file := filepath.Join(t.TempDir(), "knowledge.db")
 	start := time.Now()
@@ -98,7 +101,7 @@ func TestKilled(t *testing.T) {
 	killed := 0
 	n := rounds(t, 20)
 	for i := range n {
-		many(r, 40, fmt.Sprintf("round%d", i%3))
+		many(r, 25, fmt.Sprintf("round%d", i%3))
 		if i%5 == 4 { // a new store
 			for _, suffix := range []string{"", "-wal", "-shm"} {
 				_ = os.Remove(file + suffix)

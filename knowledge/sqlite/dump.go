@@ -80,12 +80,15 @@ func (s *Store) dumpRows(ctx context.Context, w io.Writer, query string) error {
 			if i > 0 {
 				_, _ = io.WriteString(w, "\t")
 			}
-			if b, ok := v.([]byte); ok {
-				_, err = fmt.Fprintf(w, "%x", b)
-			} else if text, ok := v.(string); ok {
-				_, err = fmt.Fprintf(w, "%q", text)
-			} else {
-				_, err = fmt.Fprint(w, v)
+			text := fmt.Sprint(v)
+			switch v := v.(type) {
+			case []byte:
+				text = fmt.Sprintf("%x", v)
+			case string:
+				text = fmt.Sprintf("%q", v)
+			}
+			if _, err := io.WriteString(w, text); err != nil {
+				return err
 			}
 		}
 		if _, err = fmt.Fprintln(w); err != nil {
