@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"tracerag/calltree"
 	"tracerag/code"
 	"tracerag/knowledge"
+	"tracerag/locate"
 	"tracerag/prompt"
 	"tracerag/source"
 	"tracerag/trace"
@@ -80,6 +82,68 @@ func (s *Session) FoundInput(ctx context.Context, question string, found *Search
 	}
 	return in, nil
 }
+
+// Located returns what an answer of package locate found, with what a prompt needs of it: the
+// functions of the repository that is meant most likely. The error is a [*NothingFoundError] if
+// it found nothing.
+func Located(ctx context.Context, store knowledge.Reader, a *locate.Answer) (*Search, error) {
+	if len(a.Functions) == 0 || len(a.Repositories) == 0 {
+		return nil, &NothingFoundError{}
+	}
+	repositories, err := store.Repositories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	best := a.Functions[0].Repository
+	s := &Search{Callers: store}
+	var others []string
+	for _, r := range repositories {
+		if r.Name == best {
+			s.Repository = r
+		}
+	}
+	var ids []int64
+	by := map[int64]*locate.Function{}
+	for i := range a.Functions {
+		f := &a.Functions[i]
+		if f.Repository != best {
+			if !slices.Contains(others, f.Repository) {
+				others = append(others, f.Repository)
+			}
+			continue
+		}
+		ids = append(ids, f.ID)
+		by[f.ID] = f
+	}
+	decls, err := store.Decls(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range decls {
+		f := by[d.ID]
+		d.Line, d.EndLine = f.Line, f.EndLine // as the file is now
+		s.Found = append(s.Found, Found{d, f.Score, locate.Why(f.Reasons)})
+	}
+	slices.SortStableFunc(s.Found, func(a, b Found) int { return cmp.Compare(b.Score, a.Score) })
+	if len(others) > 0 {
+		s.Notes = append(s.Notes, "functions of "+strings.Join(others, ", ")+" were found, too, and are not shown")
+	}
+	switch s.Repository.Calls {
+	case knowledge.NoCalls:
+		s.Notes = append(s.Notes, "calls in the source are not known: callers are those of recorded runs")
+	case knowledge.OldCalls:
+		s.Notes = append(s.Notes, "callers are those of an earlier state of the files")
+	}
+	if len(a.Stale) > 0 {
+		s.Notes = append(s.Notes, "files that changed since they were indexed: "+strings.Join(a.Stale, ", "))
+	}
+	return s, nil
+}
+
+// NothingFoundError says that no function has anything of a question.
+type NothingFoundError struct{}
+
+func (*NothingFoundError) Error() string { return "nothing in the source matches the question" }
 
 // mostCallers is how many callers of a function are shown. More would say less: what
 // everything calls is a helper.
@@ -153,20 +217,13 @@ func (w *foundTree) read(ctx context.Context, s *Search) error {
 // tree puts each found function below its first caller, with what it calls below it, and
 // once more, alone, below each other one.
 func (w *foundTree) tree() *calltree.Tree {
-	type place struct {
-		node *calltree.Node
-		kids []int64
-	}
-	places := map[int64]*place{}
+	kids := map[int64][]int64{}
 	var order []int64
-	at := func(id int64) *place {
-		p := places[id]
-		if p == nil {
-			p = &place{}
-			places[id] = p
+	enter := func(id int64) {
+		if _, ok := kids[id]; !ok {
+			kids[id] = nil
 			order = append(order, id)
 		}
-		return p
 	}
 	below := map[int64]int64{} // the first caller
 	circle := func(id, caller int64) bool {
@@ -178,7 +235,7 @@ func (w *foundTree) tree() *calltree.Tree {
 		return false
 	}
 	for _, f := range w.found {
-		at(f.ID)
+		enter(f.ID)
 		for _, caller := range w.callers[f.ID] {
 			if w.decls[caller] == nil {
 				continue
@@ -186,8 +243,8 @@ func (w *foundTree) tree() *calltree.Tree {
 			if _, ok := below[f.ID]; !ok && !circle(f.ID, caller) {
 				below[f.ID] = caller
 			}
-			p := at(caller)
-			p.kids = append(p.kids, f.ID)
+			enter(caller)
+			kids[caller] = append(kids[caller], f.ID)
 		}
 	}
 	var roots []*calltree.Node
@@ -195,7 +252,7 @@ func (w *foundTree) tree() *calltree.Tree {
 	write = func(id int64) *calltree.Node {
 		f := w.function(w.decls[id])
 		n := &calltree.Node{Func: &f}
-		for _, kid := range places[id].kids {
+		for _, kid := range kids[id] {
 			if below[kid] == id {
 				n.Children = append(n.Children, write(kid))
 			} else {

@@ -13,6 +13,7 @@ import (
 	"tracerag/answer"
 	"tracerag/llm"
 	"tracerag/prompt"
+	"tracerag/session"
 	"tracerag/terminal"
 	"tracerag/trace/store"
 )
@@ -31,6 +32,9 @@ Any OpenAI-compatible endpoint works:
   export OPENAI_BASE_URL=http://localhost:11434/v1 TRACERAG_MODEL=qwen3   Ollama
 Without one, ask prints the prompt, to be pasted into any chat.
 
+Where nothing was recorded yet, or with --no-trace, the question is about the functions that
+locate finds in the source, with their callers there in place of a call tree.
+
 QUESTION "-" is read from standard input.`
 
 func runAsk(a *app, ctx context.Context, c *command, args []string) int {
@@ -38,8 +42,10 @@ func runAsk(a *app, ctx context.Context, c *command, args []string) int {
 	var t treeFlags
 	var p promptFlags
 	var m modelFlags
+	var k knowledgeFlags
 	more := f.Bool("continue", false, "go on with the newest conversation about the trace")
 	oneShot := f.Bool("one-shot", false, "send one prompt with all sources, however long")
+	noTrace := f.Bool("no-trace", false, "ask about the source that locate finds, without a recorded run")
 	dry := f.Bool("dry-run", false, "print what would be sent and its size, and send nothing")
 	compare := f.StringArray("compare", nil, "ask about two `TRACES`: --compare A B QUESTION")
 	toClipboard := f.Bool("copy", false, "without a model: copy the prompt to the clipboard instead of printing it")
@@ -49,6 +55,8 @@ func runAsk(a *app, ctx context.Context, c *command, args []string) int {
 	a.section(f, "The prompt")
 	p.add(f)
 	a.redactFlag(f)
+	a.section(f, "Without a run")
+	k.add(f)
 	a.section(f, "The call tree")
 	t.add(f)
 	t.addBaseline(f)
@@ -59,11 +67,19 @@ func runAsk(a *app, ctx context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	names, question, err := a.operands(s, *compare, f.Args(), true)
+	q := &inquiry{dry: *dry, more: *more, oneShot: *oneShot, copy: *toClipboard, tree: &t, prompt: &p, model: &m, knowledge: &k, noTrace: *noTrace}
+	if q.noTrace {
+		q.question, err = a.question(f.Args())
+		if len(*compare) > 0 {
+			err = errors.New("--no-trace and --compare exclude each other: runs are compared")
+		}
+	} else {
+		q.names, q.question, err = a.operands(s, *compare, f.Args(), true)
+		q.noTrace = err == nil && len(*compare) == 0 && a.nothingRecorded(s, q.names[0])
+	}
 	if err != nil {
 		return a.usage(c, err.Error())
 	}
-	q := &inquiry{names: names, question: question, dry: *dry, more: *more, oneShot: *oneShot, copy: *toClipboard, tree: &t, prompt: &p, model: &m}
 	if err := a.ask(ctx, s, q); err != nil {
 		return a.fail(err)
 	}
@@ -78,7 +94,9 @@ type inquiry struct {
 	prompt   *promptFlags
 	model    *modelFlags
 
-	dry, more, copy, oneShot, paste bool
+	knowledge *knowledgeFlags // nil: there is a run
+
+	dry, more, copy, oneShot, paste, noTrace bool
 }
 
 func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
@@ -93,7 +111,7 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 	}
 	q.paste = cfgErr != nil && !q.oneShot
 	q.oneShot = q.oneShot || q.paste // without a model the prompt is there to be pasted
-	conv, err := a.conversation(s, asker, q)
+	conv, err := a.conversation(ctx, s, asker, q)
 	if err != nil {
 		return err
 	}
@@ -141,8 +159,19 @@ func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 }
 
 // conversation returns what is to be sent, new or going on.
-func (a *app) conversation(s *store.Store, asker *answer.Asker, q *inquiry) (*answer.Conversation, error) {
-	in, o, views, err := a.input(s, q.names, q.question, q.tree, q.prompt)
+func (a *app) conversation(ctx context.Context, s *store.Store, asker *answer.Asker, q *inquiry) (*answer.Conversation, error) {
+	var in prompt.Input
+	var o prompt.Options
+	var about []store.Entry
+	var err error
+	if q.noTrace {
+		about = aboutSource(s)
+		in, o, err = a.sourceInput(ctx, s, q)
+	} else {
+		var views []*session.View
+		in, o, views, err = a.input(s, q.names, q.question, q.tree, q.prompt)
+		about = entriesOf(views)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +179,7 @@ func (a *app) conversation(s *store.Store, asker *answer.Asker, q *inquiry) (*an
 		o.Paste()
 	}
 	done := a.wait("making the prompt")
-	c, err := asker.Prepare(answer.Question{Text: q.question, Input: in, Options: o, About: entriesOf(views), OneShot: q.oneShot, GoOn: q.more})
+	c, err := asker.Prepare(answer.Question{Text: q.question, Input: in, Options: o, About: about, OneShot: q.oneShot, GoOn: q.more})
 	done()
 	if err != nil {
 		return nil, err

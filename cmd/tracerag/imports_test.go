@@ -57,7 +57,7 @@ var layers = map[string][]string{
 	"redact/redacttest": {},
 	"export":            {"calltree", "phrase", "trace", "trace/symbol"},
 	"output":            {"redact", "visible"},
-	"session":           {"atomicfile", "calltree", "code", "knowledge", "phrase", "prompt", "prompt/tokens", "rank", "redact", "source", "trace", "trace/store", "trace/symbol", "visible"},
+	"session":           {"atomicfile", "calltree", "code", "knowledge", "locate", "phrase", "prompt", "prompt/tokens", "rank", "redact", "source", "trace", "trace/store", "trace/symbol", "visible"},
 	"prompt/tokens":     {},
 	"prompt":            {"code/words", "phrase", "calltree", "source", "trace", "trace/symbol", "prompt/tokens", "visible"},
 	"visible":           {},
@@ -91,7 +91,7 @@ var layers = map[string][]string{
 	"eval/throttle": {},
 	"eval/trial":    {"atomicfile", "calltree", "eval", "eval/report", "eval/results", "eval/throttle", "llm", "phrase", "prompt", "prompt/tokens", "record", "session", "source", "trace", "trace/symbol"},
 
-	"mcp": {"calltree", "prompt", "prompt/tokens", "rank", "session", "source", "trace", "trace/store"},
+	"mcp": {"calltree", "knowledge", "knowledge/index", "knowledge/lookup", "locate", "prompt", "prompt/tokens", "rank", "session", "source", "trace", "trace/store"},
 
 	"cmd/tracerag": everything,
 }

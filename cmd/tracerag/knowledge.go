@@ -2,10 +2,16 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"tracerag/knowledge"
+	"tracerag/knowledge/index"
+	"tracerag/knowledge/sqlite"
 	"tracerag/trace/store"
 )
 
@@ -28,4 +34,54 @@ func (a *app) moduleRoot() string {
 		return a.cwd
 	}
 	return filepath.Dir(dir)
+}
+
+// refreshing is how long bringing the index up to date may take: what takes longer is
+// named as stale.
+const refreshing = time.Second
+
+// knowledge opens what is known of repositories, up to date as far as that takes little time.
+// The module around is indexed where nothing is known of it yet.
+func (a *app) knowledge(ctx context.Context, k *knowledgeFlags, traces string) (*sqlite.Store, error) {
+	s, err := sqlite.Open(ctx, k.path(traces))
+	if err != nil {
+		return nil, err
+	}
+	root := a.moduleRoot()
+	o := index.Options{Traces: []string{traces}}
+	known, err := k.knows(ctx, s, root)
+	if err == nil && !known {
+		a.note("indexing %s, once", root)
+		first := o
+		first.Calls = index.CallsWithin(mostCalls)
+		_, err = a.index(ctx, s, root, first)
+	}
+	if err == nil && known {
+		var left []*index.Staleness
+		left, err = index.Refresh(ctx, s, refreshing, nil, o)
+		for _, l := range left {
+			a.complain("%s is stale: %s\n  tracerag index brings it up to date", l.Repository.Name, l.String())
+		}
+	}
+	if err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// knows reports whether a store has what is to be asked about: some repository if the user
+// named the file, and else that of the module around.
+func (k *knowledgeFlags) knows(ctx context.Context, s *sqlite.Store, root string) (bool, error) {
+	list, err := s.Repositories(ctx)
+	if err != nil || k.file != "" {
+		return len(list) > 0, err
+	}
+	if resolved, err := filepath.EvalSymlinks(root); err == nil {
+		root = resolved
+	}
+	return slices.ContainsFunc(list, func(r knowledge.Repository) bool {
+		below, err := filepath.Rel(r.Root, root)
+		return err == nil && filepath.IsLocal(below)
+	}), nil
 }

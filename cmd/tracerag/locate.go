@@ -2,22 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"time"
 
-	"tracerag/knowledge/index"
-	"tracerag/knowledge/sqlite"
 	"tracerag/locate"
 )
 
 const locateHelp = `
 locate lists the functions, files and repositories that a report is about, with reasons.
 Nothing is run and no model is asked: the report is held against what "tracerag index"
-keeps. That is brought up to date first, and made if there is none.
+keeps. That is brought up to date first, and made if it is missing.
 
   tracerag locate "panic when the table has no rows"
   go test ./... 2>&1 | tracerag locate -              stack traces and positions count most
@@ -25,10 +20,6 @@ keeps. That is brought up to date first, and made if there is none.
 
 The first line of the report is its title. The last lines say which saved runs executed the
 best functions, and which test to record to see the first one at work.`
-
-// refreshing is how long bringing the index up to date may take: what takes longer is
-// named as stale.
-const refreshing = time.Second
 
 func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, locateHelp)
@@ -72,7 +63,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 		}
 		q.Ran = locate.FromRanking(a.session(traces).Rank(q.Text, views))
 	}
-	s, err := a.knowledge(ctx, k.path(traces.Dir()), traces.Dir())
+	s, err := a.knowledge(ctx, &k, traces.Dir())
 	if err != nil {
 		return a.fail(err)
 	}
@@ -96,31 +87,4 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	return exitOK
-}
-
-// knowledge opens what is known of repositories, up to date as far as that takes little time.
-// Where nothing is known yet the module around is indexed.
-func (a *app) knowledge(ctx context.Context, file, traces string) (*sqlite.Store, error) {
-	_, err := os.Stat(file)
-	fresh := errors.Is(err, os.ErrNotExist)
-	s, err := sqlite.Open(ctx, file)
-	if err != nil {
-		return nil, err
-	}
-	if fresh {
-		root := a.moduleRoot()
-		a.note("indexing %s, once", root)
-		_, err = a.index(ctx, s, root, index.Options{Traces: []string{traces}})
-	} else {
-		var left []*index.Staleness
-		left, err = index.Refresh(ctx, s, refreshing, nil, index.Options{Traces: []string{traces}})
-		for _, l := range left {
-			a.complain("%s is stale: %s\n  tracerag index brings it up to date", l.Repository.Name, l.String())
-		}
-	}
-	if err != nil {
-		_ = s.Close()
-		return nil, err
-	}
-	return s, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"tracerag/knowledge/index"
 	"tracerag/mcp"
 	"tracerag/output"
 	"tracerag/phrase"
@@ -24,14 +25,17 @@ standard input and output. The agent starts it:
   codex mcp add tracerag -- tracerag mcp
 
 Its tools are context, index, list_traces, call_tree, source, rank, prompt, compare,
-values and record. They read only traces of the store and .pb.gz files below the working
-directory, and mask secrets. record runs programs, only with --allow-run. See
-docs/mcp.md.`
+values and record, and about the source, without a run: locate, unit, callers, callees,
+tests_of and refresh. They read only traces of the store, .pb.gz files below the working
+directory and indexed repositories, and mask secrets. record runs programs, only with
+--allow-run. See docs/mcp.md.`
 
 func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, mcpHelp)
 	var t treeFlags
 	allowRun := f.Bool("allow-run", false, "let the agent run programs, with your rights, to record them")
+	var k knowledgeFlags
+	k.add(f)
 	f.StringArrayVar(&t.sourceDir, "source-dir", nil, "look for sources in `DIR`, too; may be repeated")
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
@@ -51,6 +55,8 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	o := mcp.Options{Backend: mcp.Traces(look, t.options()), Dir: a.cwd, Mask: look.Mask.Text, Version: version(), WayOut: faceWayOut}
+	o.Knowledge = mcp.Sources(func(ctx context.Context) (index.Store, error) { return a.knowledge(ctx, &k, s.Dir()) },
+		index.Options{Traces: []string{s.Dir()}})
 	if *allowRun {
 		self, err := innerCommand()
 		if err != nil {

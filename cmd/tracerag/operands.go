@@ -38,18 +38,33 @@ func (a *app) operands(s *store.Store, compare, words []string, needQuestion boo
 	default:
 		return nil, "", errors.New("--compare takes two traces")
 	}
-	question = strings.Join(words, " ")
+	question, err = a.question(words)
+	if _, missing := errors.AsType[*noQuestionError](err); missing && !needQuestion {
+		err = nil
+	}
+	return names, question, err
+}
+
+type noQuestionError struct{}
+
+func (*noQuestionError) Error() string {
+	return "no question: put it behind the flags and the trace, in quotes"
+}
+
+// question is what words ask; "-" reads it from standard input.
+func (a *app) question(words []string) (string, error) {
+	question := strings.Join(words, " ")
 	if question == "-" {
 		data, err := io.ReadAll(a.stdin)
 		if err != nil {
-			return nil, "", fmt.Errorf("reading the question: %w", err)
+			return "", fmt.Errorf("reading the question: %w", err)
 		}
 		question = strings.TrimSpace(string(data))
 	}
-	if needQuestion && strings.TrimSpace(question) == "" {
-		return nil, "", errors.New("no question: put it behind the flags and the trace, in quotes")
+	if strings.TrimSpace(question) == "" {
+		return "", &noQuestionError{}
 	}
-	return names, question, nil
+	return question, nil
 }
 
 // input is what a prompt about one trace, or two, is made of.
