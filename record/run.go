@@ -85,6 +85,23 @@ func (r *Runner) args() []string {
 
 // target finds the program. What the go command would build has been taken before.
 func (r *Runner) target() (*target.Target, error) {
+	t, err := r.targetLater()
+	if err != nil {
+		return nil, err
+	}
+	return t, r.readyTarget(t)
+}
+
+// readyTarget waits for the program's functions: see [target.Target.Ready].
+func (r *Runner) readyTarget(t *target.Target) error {
+	if err := t.Ready(); err != nil {
+		return &CannotRunError{Program: t.Args[0], Missing: r.isMissing(t.Args[0]), Err: err}
+	}
+	return nil
+}
+
+// targetLater is target, and does not wait for the program's functions.
+func (r *Runner) targetLater() (*target.Target, error) {
 	args := r.args()
 	name := args[0]
 	path := strings.ContainsAny(name, `/\`)
@@ -93,7 +110,7 @@ func (r *Runner) target() (*target.Target, error) {
 			return nil, &CannotRunError{Program: name, Err: fmt.Errorf("%s is a directory without Go files", phrase.Quote(name))}
 		}
 	}
-	t, err := target.Find(args, r.Spec.Dir, r.Spec.Include, r.Spec.Exclude)
+	t, err := target.FindLater(args, r.Spec.Dir, r.Spec.Include, r.Spec.Exclude)
 	if errors.Is(err, fs.ErrNotExist) && path {
 		err = fmt.Errorf("program %s not found", phrase.Quote(name))
 	}
@@ -126,7 +143,10 @@ func (r *Runner) inDir(name string) string {
 // Run runs the baseline, if one is to be run, and then the program. A run that was
 // made is returned also with an error: its trace is not saved then.
 func (r *Runner) Run(ctx context.Context) (*Recording, error) {
-	tgt, err := r.target()
+	tgt, err := r.targetLater()
+	if err == nil && (r.Spec.Baseline != "" || len(r.Spec.Values.Patterns) > 0) {
+		err = r.readyTarget(tgt) // before anything is run
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -79,6 +79,9 @@ func (o *Options) defaults() {
 // While it runs, delve waits for every child of this process: start no others.
 func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, error) {
 	o.defaults()
+	if err := t.Ready(); err != nil {
+		return nil, err
+	}
 	if err := supported(t.Binary); err != nil {
 		return nil, err
 	}

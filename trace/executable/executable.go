@@ -49,6 +49,7 @@ import (
 	"runtime/debug"
 	"sort"
 	"strings"
+	"sync"
 )
 
 // File is one compiled Go program. Its methods fill caches: use it from one
@@ -78,7 +79,8 @@ type File struct {
 	TextEnd   uint64 // link-time address of runtime.etext
 	Funcs     []Func // sorted by Entry
 
-	info   os.FileInfo // of the file, when it was opened
+	info   os.FileInfo  // of the file, when it was opened
+	ready  func() error // reads the functions, once; nil: they are read
 	tab    *table
 	pcs    []*pcTables        // decoded tables, by index in Funcs
 	frames map[uint64][]Frame // what Frames said before
@@ -130,11 +132,34 @@ type Func struct {
 // Open reads the program at path. It reads tables only; nothing is run. The
 // error says what is wrong with the file and, where there is one, the way out.
 func Open(path string) (*File, error) {
+	f, err := OpenLater(path)
+	if err == nil {
+		err = f.Ready()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// OpenLater is Open for who need not know the functions yet, which take most of the time.
+// They are read meanwhile, and are there after [File.Ready]: before it nothing is known
+// but what the headers and the build information say.
+func OpenLater(path string) (*File, error) {
 	f, err := open(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
+}
+
+// Ready waits until the functions are read. An error says that the program has none that
+// can be read.
+func (f *File) Ready() error {
+	if f.ready == nil {
+		return nil
+	}
+	return f.ready()
 }
 
 func open(path string) (*File, error) {
@@ -145,7 +170,12 @@ func open(path string) (*File, error) {
 		}
 		return nil, err
 	}
-	defer r.Close()
+	later := false
+	defer func() {
+		if !later {
+			r.Close()
+		}
+	}()
 	st, err := r.Stat()
 	if err != nil {
 		return nil, err
@@ -156,11 +186,25 @@ func open(path string) (*File, error) {
 	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("is not a regular file: name an executable")
 	}
-	f, err := newFile(path, r, st.Size())
+	f, im, err := newHead(path, r, st.Size())
 	if err != nil {
 		return nil, err
 	}
 	f.info = st
+	// Into a File of its own: nobody sees a half of it.
+	whole, done, later := *f, make(chan error, 1), true
+	go func() {
+		defer r.Close()
+		done <- whole.readTables(im)
+	}()
+	f.ready = sync.OnceValue(func() error {
+		if err := <-done; err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		f.tab, f.TextStart, f.TextEnd = whole.tab, whole.TextStart, whole.TextEnd
+		f.Funcs, f.pcs, f.Race, f.Cgo = whole.Funcs, whole.pcs, whole.Race, whole.Cgo
+		return nil
+	})
 	return f, nil
 }
 
@@ -185,9 +229,21 @@ func BuildID(path string) (string, error) {
 
 // newFile reads the program in the first size bytes of r.
 func newFile(path string, r io.ReaderAt, size int64) (*File, error) {
-	im, err := newImage(r, size)
+	f, im, err := newHead(path, r, size)
+	if err == nil {
+		err = f.readTables(im)
+	}
 	if err != nil {
 		return nil, err
+	}
+	return f, nil
+}
+
+// newHead reads what is known without the functions.
+func newHead(path string, r io.ReaderAt, size int64) (*File, *image, error) {
+	im, err := newImage(r, size)
+	if err != nil {
+		return nil, nil, err
 	}
 	f := &File{
 		Path:     path,
@@ -204,15 +260,20 @@ func newFile(path string, r io.ReaderAt, size int64) (*File, error) {
 		f.setBuildInfo(bi)
 	}
 	if v, _, _ := strings.Cut(f.GoVersion, " "); version.IsValid(v) && version.Compare(v, oldestGo) < 0 {
-		return nil, fmt.Errorf("built with %s: its tables cannot be read: build it with Go 1.21 or later", f.GoVersion)
+		return nil, nil, fmt.Errorf("built with %s: its tables cannot be read: build it with Go 1.21 or later", f.GoVersion)
 	}
+	return f, im, nil
+}
+
+// readTables reads the functions.
+func (f *File) readTables(im *image) (err error) {
 	if f.tab, err = readTable(im); err != nil {
-		return nil, err
+		return err
 	}
 	f.TextStart, f.TextEnd = f.tab.text, f.tab.textEnd
 	f.readFuncs()
 	f.pcs = make([]*pcTables, len(f.Funcs))
-	return f, nil
+	return nil
 }
 
 // Clone returns a File for another goroutine: it has the same program, and caches of its own.

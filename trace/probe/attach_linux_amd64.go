@@ -31,7 +31,7 @@ func Attach(ctx context.Context, t *target.Target, pid int, o Options) (*Live, e
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{t: t, p: p, tr: t.NewTrace("probe"), restore: func() {}, r: &running{proc: proc}, binary: t.Binary.Clone()}
+	l := &Live{t: t, p: p, tr: t.NewTrace("probe"), restore: func() {}, r: &running{proc: proc}}
 	l.attached = true
 	if l.found, err = l.r.takeOver(t, p); err != nil {
 		return nil, fmt.Errorf("process %d %w", pid, errors.Join(err, proc.Detach()))
@@ -87,13 +87,13 @@ func (l *Live) Found() string { return l.found }
 // changeAll patches a process whose threads are stopped. If it fails the process is as
 // it was.
 func (l *Live) changeAll(o Options) (err error) {
-	text, err := l.r.matches(l.t, l.p)
+	text, err := l.r.matches(l.p)
 	text.free()
 	if err != nil && l.p.cached {
 		if l.p, err = planAnew(l.t, o); err != nil {
 			return err
 		}
-		text, err = l.r.matches(l.t, l.p)
+		text, err = l.r.matches(l.p)
 		text.free()
 	}
 	if err != nil {

@@ -44,34 +44,12 @@ func newPlanKey(planner string, sum []byte, t *target.Target, o Options) (key pl
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%x %s %s/%s\n", planner, sum, f.GoVersion, f.GOOS, f.GOARCH)
 	fmt.Fprintf(h, "inlined=%t lines=%t\n", !o.NoInlined, !o.NoLines)
-	// Packages of which every function was inlined are in no list. So what chooses
-	// packages is a part of the key, besides those that it chooses.
-	fmt.Fprintf(h, "%q %q\n", t.Include, t.Exclude)
-	if slices.ContainsFunc(slices.Concat(t.Include, t.Exclude), func(p string) bool { return strings.HasPrefix(p, ".") }) {
-		fmt.Fprintf(h, "%q\n", t.Dir)
-	}
-	for _, pkg := range recordedPackages(t) {
-		fmt.Fprintf(h, "%q\n", pkg)
-	}
+	// The program and the patterns are what the packages follow from that are recorded. A
+	// list of them would do no better, and takes the table of functions.
+	include, exclude := t.Choice()
+	fmt.Fprintf(h, "%q %q\n", include, exclude)
 	h.Sum(key[:0])
 	return key
-}
-
-// recordedPackages returns the packages of the target that are recorded, sorted.
-func recordedPackages(t *target.Target) (names []string) {
-	packages := map[string]bool{}
-	for i := range t.Binary.Funcs { // those of a package follow one another
-		if pkg := t.Binary.Funcs[i].Package; i == 0 || pkg != t.Binary.Funcs[i-1].Package {
-			packages[pkg] = true
-		}
-	}
-	for pkg := range packages {
-		if t.Records(pkg) {
-			names = append(names, pkg)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // planner tells this build of ours from others, which may plan otherwise. It reads
@@ -93,6 +71,7 @@ type plans struct {
 	dir     *os.Root
 	planner string
 	key     planKey
+	shape   shape // of the program
 }
 
 // openPlans opens the directory, which is made where there is none, and tells the target
@@ -117,7 +96,7 @@ func openPlans(t *target.Target, o Options) (*plans, error) {
 		return nil, err
 	}
 	t.KnowOwnCode(&known.Own)
-	c.key = newPlanKey(us, known.Sum, t, o)
+	c.key, c.shape = newPlanKey(us, known.Sum, t, o), known.Shape
 	return c, nil
 }
 
@@ -176,13 +155,11 @@ func (c *plans) close() {
 func (c *plans) name() string { return hex.EncodeToString(c.key[:16]) + ".plan" }
 
 // mostPlan bounds the size of a plan for a program. Hugo's takes a sixth of its code.
-func mostPlan(f *executable.File) int64 {
-	return int64(1<<20 + f.Funcs[len(f.Funcs)-1].End - f.TextStart)
-}
+func mostPlan(s shape) int64 { return int64(1<<20 + s.End - s.Start) }
 
 // load returns the plan that is kept, nil if there is none that can be used.
 func (c *plans) load(f *executable.File) *plan.Plan {
-	p, err := usable(c.encoded(f), f)
+	p, err := usable(c.encoded(), f)
 	if err != nil {
 		return nil
 	}
@@ -190,11 +167,11 @@ func (c *plans) load(f *executable.File) *plan.Plan {
 }
 
 // encoded returns the plan that is kept, as it was written; nil if there is none.
-func (c *plans) encoded(f *executable.File) []byte {
+func (c *plans) encoded() []byte {
 	if c == nil {
 		return nil
 	}
-	data := c.read(c.name(), mostPlan(f))
+	data := c.read(c.name(), mostPlan(c.shape))
 	rest, ok := bytes.CutPrefix(data, append([]byte(planMagic), c.key[:]...))
 	if !ok {
 		return nil

@@ -21,11 +21,25 @@ import (
 type facts struct {
 	Sum []byte         // executable.File.Sum
 	Own target.OwnCode // target.Target.OwnCode
+
+	Shape shape
+}
+
+// shape is what must be known of a program's functions before it starts, if its plan is
+// kept.
+type shape struct {
+	Start, End uint64 // link-time addresses of the first function's code and behind the last one's
+	Race       bool   // executable.File.Race
+}
+
+// shapeOf returns the shape of a program whose functions are read.
+func shapeOf(f *executable.File) shape {
+	return shape{f.TextStart, f.Funcs[len(f.Funcs)-1].End, f.Race}
 }
 
 // factsMagic begins a file with facts. The key follows, then the SHA-256 of the rest, which
 // is JSON.
-const factsMagic = "tracerag facts file 1\n"
+const factsMagic = "tracerag facts file 2\n"
 
 // mostFacts is more than such a file has, in bytes.
 const mostFacts = 64 << 10
@@ -72,7 +86,7 @@ func decodeFacts(b []byte, key planKey) (*facts, error) {
 		return nil, errFacts
 	}
 	f := &facts{}
-	if err := json.Unmarshal(text, f); err != nil || len(f.Sum) != sha256.Size {
+	if err := json.Unmarshal(text, f); err != nil || len(f.Sum) != sha256.Size || f.Shape.End <= f.Shape.Start {
 		return nil, errFacts
 	}
 	return f, nil
@@ -87,6 +101,9 @@ func (c *plans) facts(t *target.Target) (*facts, error) {
 			return f, nil
 		}
 	}
+	if err := t.Ready(); err != nil {
+		return nil, err
+	}
 	sum, err := t.Binary.Sum()
 	if err != nil {
 		return nil, err
@@ -95,7 +112,7 @@ func (c *plans) facts(t *target.Target) (*facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &facts{sum[:], own}
+	f := &facts{sum[:], own, shapeOf(t.Binary)}
 	if ok && c.unchanged(t.Binary, key) {
 		if b, err := f.encode(key); err == nil && len(b) <= mostFacts && c.write(factsName(key), b) {
 			c.prune() // a program that is built again and again has new facts, and one plan

@@ -100,13 +100,13 @@ func TestFacts(t *testing.T) {
 
 // TestFactsDamaged: a file that is not whole is not used, and neither is another one's.
 func TestFactsDamaged(t *testing.T) {
-	f := &facts{Sum: make([]byte, sha256.Size), Own: target.OwnCode{Limits: "f sets limits"}}
+	f := &facts{Sum: make([]byte, sha256.Size), Own: target.OwnCode{Limits: "f sets limits"}, Shape: shape{Start: 0x401000, End: 0x402000, Race: true}}
 	key := planKey{1, 2, 3}
 	b, err := f.encode(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := decodeFacts(b, key); err != nil || !bytes.Equal(got.Sum, f.Sum) || got.Own != f.Own {
+	if got, err := decodeFacts(b, key); err != nil || !bytes.Equal(got.Sum, f.Sum) || got.Own != f.Own || got.Shape != f.Shape {
 		t.Errorf("%+v became %+v, %v", f, got, err)
 	}
 	for i := range b {
@@ -130,7 +130,7 @@ func FuzzDecodeFacts(f *testing.F) {
 		key := planKey{9}
 		sum := sha256.Sum256(text)
 		b := bytes.Join([][]byte{[]byte(factsMagic), key[:], sum[:], text}, nil)
-		if got, err := decodeFacts(b, key); err == nil && len(got.Sum) != sha256.Size {
+		if got, err := decodeFacts(b, key); err == nil && (len(got.Sum) != sha256.Size || got.Shape.End <= got.Shape.Start) {
 			t.Errorf("%q is used", text)
 		}
 	})

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tracerag/trace/executable"
 	"tracerag/trace/probe/patch/plan"
 	"tracerag/trace/probe/patch/stubs"
 )
@@ -268,17 +267,17 @@ func (p *prepared) displaced(slide uint64) iter.Seq2[uint64, []byte] {
 func (c *plans) imageName() string { return hex.EncodeToString(c.key[:16]) + ".image" }
 
 // mostImage bounds the size of an image: hugo's takes a third of its code.
-func mostImage(f *executable.File) int64 { return 4 * mostPlan(f) }
+func mostImage(s shape) int64 { return 4 * mostPlan(s) }
 
 // loadImage returns the image that is kept of an encoded plan, nil if there is none that
 // can be used.
-func (c *plans) loadImage(f *executable.File, encoded []byte) *image {
+func (c *plans) loadImage(encoded []byte) *image {
 	sum, ok := planSum(encoded)
 	if !ok {
 		return nil
 	}
 	var mem []byte
-	data := c.readInto(c.imageName(), mostImage(f), func(n int64) []byte {
+	data := c.readInto(c.imageName(), mostImage(c.shape), func(n int64) []byte {
 		if mem = hugeMemory(int(n)); mem != nil {
 			return mem[:n]
 		}

@@ -7,11 +7,14 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+	"time"
 
+	"tracerag/fixtures"
 	"tracerag/trace"
 	"tracerag/trace/probe/patch/plan"
 	"tracerag/trace/probe/patch/stubs"
 	"tracerag/trace/recordtest"
+	"tracerag/trace/target"
 )
 
 // TestImage: what a start made of a plan is used by the next one, and gives the same trace.
@@ -236,5 +239,43 @@ func TestImageOfAnotherAddress(t *testing.T) {
 		if kept := bytes.Equal(now, b); kept != (by < 0) {
 			t.Errorf("the image for %d bytes further on is kept: %v", by, kept)
 		}
+	}
+}
+
+// TestStartsWithoutFunctions: a program whose image is kept starts without its table of
+// functions, which is the longest to read.
+func TestStartsWithoutFunctions(t *testing.T) {
+	o := Options{CacheDir: filepath.Join(t.TempDir(), "plans")}
+	time.Sleep(settled) // the fixture may have been built just now
+	for range 2 {
+		recordOutput(t, find(t, "closures"), o)
+	}
+	tgt, err := target.FindLater([]string{fixtures.Build(t, "closures")}, t.TempDir(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := *tgt.Binary
+	if len(head.Funcs) > 0 {
+		t.Fatal("the functions are there before anybody has asked for them")
+	}
+	p, err := begin(tgt, o)
+	if err != nil || p.image == nil {
+		t.Fatalf("no image is kept (%v)", err)
+	}
+	defer func() { p.image.free() }()
+	without := *tgt
+	without.Binary = &head
+	without.Silent = true
+	r, err := start(&without, p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	r.proc.Abandon()
+	if !r.imaged {
+		t.Error("the image's stubs are not used")
+	}
+	if err := p.ready(); err != nil || len(tgt.Binary.Funcs) == 0 || p.plan == nil {
+		t.Errorf("%d functions are read in the end (%v)", len(tgt.Binary.Funcs), err)
 	}
 }

@@ -70,7 +70,7 @@ func (r *running) unseal(t *target.Target, p *prepared) error {
 		return nil
 	}
 	slide := entry - p.entry
-	first, last := t.Binary.TextStart+slide, t.Binary.Funcs[len(t.Binary.Funcs)-1].End+slide
+	first, last := p.shape.Start+slide, p.shape.End+slide
 	i := slices.IndexFunc(maps, func(m ptrace.Mapping) bool { return m.Start <= first && last <= m.End })
 	if i < 0 || maps[i].Perms != "r-xp" {
 		return nil
@@ -100,12 +100,8 @@ func (m *blockMarks) close() {
 // look at all functions of the program.
 func (l *Live) watcher() *patch.Watch {
 	l.watching.Do(func() {
-		f := l.binary
-		if f == nil {
-			f = l.t.Binary
-		}
 		if text := l.p.code(); text != nil {
-			l.watch = patch.NewWatch(l.p.plan, f, text)
+			l.watch = patch.NewWatch(l.p.plan, l.p.clone, text)
 		}
 	})
 	return l.watch

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"tracerag/trace"
-	"tracerag/trace/executable"
 	"tracerag/trace/probe/patch"
 	"tracerag/trace/probe/patch/stubs"
 	"tracerag/trace/probe/payload"
@@ -30,10 +29,9 @@ type Live struct {
 	found    string          // what a tracerag that is gone had left
 	busy     map[uint64]bool // run-time addresses of patches that could not be made
 
-	converting sync.Mutex       // the binary's tables are for one goroutine at a time
-	marking    sync.Mutex       // and so is what follows
-	binary     *executable.File // for watch alone, so that marks are read while calls are converted
-	watch      *patch.Watch     // see watcher
+	converting sync.Mutex   // the binary's tables are for one goroutine at a time
+	marking    sync.Mutex   // and so is what follows
+	watch      *patch.Watch // see watcher
 	watching   sync.Once
 }
 
@@ -62,10 +60,11 @@ func Start(ctx context.Context, t *target.Target, o Options) (*Live, error) {
 		l.Close()
 		return nil, fmt.Errorf("%s: letting it run: %w", t.Path, err)
 	}
-	if len(p.plan.Marks) > 0 {
-		l.binary = t.Binary.Clone()
-		go l.watcher() // while it runs
-	}
+	go func() { // while it runs
+		if l.p.ready() == nil && len(l.p.plan.Marks) > 0 {
+			l.watcher()
+		}
+	}()
 	if p.keep != nil { // likewise
 		p.keep()
 		p.keep = nil
@@ -123,6 +122,9 @@ func (l *Live) whole(exit trace.Exit) (*trace.Trace, error) {
 }
 
 func (l *Live) read() (*payload.Tree, error) {
+	if err := l.p.ready(); err != nil {
+		return nil, fmt.Errorf("%s: its calls cannot be named: %w", l.t.Path, err)
+	}
 	tree, err := l.r.layout.Read(l.r.memory(), l.r.text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.t.Path, err)

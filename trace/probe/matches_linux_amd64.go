@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
-
-	"tracerag/trace/target"
 )
 
 // heldText is a part of a program's text, as it was read when it was held. It is tens of
@@ -34,7 +32,7 @@ func (h *heldText) free() {
 // matches compares all code that the plan moves or replaces with what the process,
 // which is held, has there, and returns the text that has it. Nothing of it has been
 // changed until then.
-func (r *running) matches(t *target.Target, p *prepared) (text heldText, err error) {
+func (r *running) matches(p *prepared) (text heldText, err error) {
 	slide, err := r.slide(p)
 	if err != nil {
 		return text, err
@@ -50,7 +48,7 @@ func (r *running) matches(t *target.Target, p *prepared) (text heldText, err err
 	for at, code := range p.displaced(slide) {
 		lo, hi = min(lo, at), max(hi, at+uint64(len(code)))
 	}
-	if first, end := t.Binary.TextStart+slide, t.Binary.Funcs[len(t.Binary.Funcs)-1].End+slide; lo > hi {
+	if first, end := p.shape.Start+slide, p.shape.End+slide; lo > hi {
 		return text, nil // nothing is changed
 	} else if lo < first || hi > end {
 		return text, fmt.Errorf("the plan has code at %#x to %#x, the program from %#x to %#x", lo, hi, first, end)

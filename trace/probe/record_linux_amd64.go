@@ -9,10 +9,12 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"tracerag/trace"
+	"tracerag/trace/executable"
 	"tracerag/trace/probe/patch"
 	"tracerag/trace/probe/patch/plan"
 	"tracerag/trace/probe/patch/stubs"
@@ -37,11 +39,13 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 
 // prepared is what is known before the target starts.
 type prepared struct {
-	plan    *plan.Plan // nil until ready, if there is an image
-	image   *image     // what an earlier start made of the plan; may be nil
-	keep    func()     // keeps what this one made of it; may be nil
-	decoded chan error // the plan's, if there is an image
-	dir     string     // where plans are kept, if this one is
+	plan    *plan.Plan       // nil until ready, if there is an image
+	clone   *executable.File // likewise; for the marks alone, so that they are read while calls are converted
+	image   *image           // what an earlier start made of the plan; may be nil
+	keep    func()           // keeps what this one made of it; may be nil
+	decoded func() error     // waits for plan, if there is an image
+	shape   shape
+	dir     string // where plans are kept, if this one is
 	key     planKey
 	cached  bool // the plan was made by an earlier run
 	code    code
@@ -66,22 +70,22 @@ func prepare(t *target.Target, o Options) (*prepared, error) {
 	return p, nil
 }
 
-// ready waits until the plan is there. An error says that it cannot be used.
+// ready waits until the plan and the program's functions are there. An error says that
+// they cannot be used.
 func (p *prepared) ready() error {
-	if p.decoded != nil {
-		err := <-p.decoded
-		p.decoded = nil
-		return err
+	if p.decoded == nil {
+		return nil
 	}
-	return nil
+	return p.decoded()
 }
 
 // begin finds out what must be known of a target. If there is an image of its plan, the plan
-// itself is decoded meanwhile: see ready.
+// itself is decoded meanwhile, and the target's functions are read: see ready. They are not
+// waited for: nothing but a plan that fits the same program becomes an image, which has the
+// plan's checksum.
 func begin(t *target.Target, o Options) (*prepared, error) {
 	f := t.Binary
-	runtime, err := suits(t)
-	if err != nil {
+	if err := suitable(f); err != nil {
 		return nil, err
 	}
 	kept, err := openPlans(t, o)
@@ -89,6 +93,18 @@ func begin(t *target.Target, o Options) (*prepared, error) {
 		return nil, err
 	}
 	defer kept.close()
+	var form shape
+	if kept != nil {
+		form = kept.shape
+	} else if err := t.Ready(); err == nil {
+		form = shapeOf(f)
+	} else {
+		return nil, err
+	}
+	runtime, err := runtimeLayout(f.GoVersion, form.Race)
+	if err != nil {
+		return nil, err
+	}
 	own, err := t.OwnCode()
 	if err == nil {
 		err = spares(t, own)
@@ -101,20 +117,27 @@ func begin(t *target.Target, o Options) (*prepared, error) {
 		return nil, err
 	}
 	defer e.Close()
-	p := &prepared{runtime: runtime, entry: e.Entry, code: newCode(f), protects: own.Protects != ""}
+	p := &prepared{runtime: runtime, entry: e.Entry, code: newCode(f), shape: form, protects: own.Protects != ""}
 	if kept != nil {
 		p.dir, p.key = o.CacheDir, kept.key
 	}
-	encoded := kept.encoded(f)
-	if p.image = kept.loadImage(f, encoded); p.image != nil {
-		p.cached, p.decoded = true, make(chan error, 1)
-		go func() {
-			var err error
-			p.plan, err = usable(encoded, f)
-			p.decoded <- err
-		}()
+	encoded := kept.encoded()
+	if p.image = kept.loadImage(encoded); p.image != nil {
+		p.cached = true
+		p.decoded = sync.OnceValue(func() (err error) {
+			if err = t.Ready(); err == nil {
+				p.clone = f.Clone()
+				p.plan, err = usable(encoded, f)
+			}
+			return err
+		})
+		go p.decoded()
 		return p, nil
 	}
+	if err := t.Ready(); err != nil {
+		return nil, err
+	}
+	p.clone = f.Clone()
 	if p.plan, err = usable(encoded, f); err == nil {
 		p.cached = true
 		return p, nil
@@ -139,18 +162,17 @@ func begin(t *target.Target, o Options) (*prepared, error) {
 	return p, nil
 }
 
-// suits reports why the target is no program for this recorder, as far as its tables tell.
-func suits(t *target.Target) (payload.Runtime, error) {
-	f := t.Binary
+// suitable reports why a file is no program for this recorder, as far as its headers tell.
+func suitable(f *executable.File) error {
 	if f.GOOS != "linux" || f.GOARCH != "amd64" {
-		return payload.Runtime{}, &Unsuitable{Why: fmt.Sprintf("it is a program for %s/%s", f.GOOS, f.GOARCH)}
+		return &Unsuitable{Why: fmt.Sprintf("it is a program for %s/%s", f.GOOS, f.GOARCH)}
 	}
 	for _, s := range f.Settings {
 		if (s.Key == "-msan" || s.Key == "-asan") && s.Value == "true" {
-			return payload.Runtime{}, &Unsuitable{Why: "it is built with " + s.Key + ", whose runtime keeps an account of all memory"}
+			return &Unsuitable{Why: "it is built with " + s.Key + ", whose runtime keeps an account of all memory"}
 		}
 	}
-	return runtimeLayout(f)
+	return nil
 }
 
 // spares reports why the target would not bear changed code.
@@ -222,7 +244,7 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 		proc.Abandon()
 		return nil, fmt.Errorf("%s: the file was replaced while it was being read; it has not run: start again", t.Path)
 	}
-	text, err := r.matches(t, p)
+	text, err := r.matches(p)
 	defer text.free()
 	if err != nil {
 		return r.other(t, p, o, err)
@@ -235,9 +257,6 @@ func start(t *target.Target, p *prepared, o Options) (*running, error) {
 	patches, err := r.arm(t, p, o)
 	if err == nil {
 		err = r.writeText(patches, text)
-	}
-	if err == nil {
-		err = p.ready()
 	}
 	if err != nil {
 		return r.other(t, p, o, err)
@@ -284,7 +303,7 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]stubs.Patch, 
 	if err != nil {
 		return nil, err
 	}
-	r.text = t.Binary.TextStart + slide
+	r.text = p.shape.Start + slide
 	var inner []uint32
 	var changed, marks uint64
 	if im := p.image; im != nil {

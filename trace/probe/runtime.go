@@ -36,8 +36,8 @@ var raceState = map[int]uint32{25: 432, 26: 448}
 
 // runtimeLayout returns the layout of the target's runtime, or why it is not
 // known.
-func runtimeLayout(f *executable.File) (payload.Runtime, error) {
-	minor, ok := release(f.GoVersion)
+func runtimeLayout(version string, race bool) (payload.Runtime, error) {
+	minor, ok := release(version)
 	if !ok {
 		return payload.Runtime{}, &Unsuitable{Why: "the binary does not say which Go release built it"}
 	}
@@ -45,7 +45,7 @@ func runtimeLayout(f *executable.File) (payload.Runtime, error) {
 	if !ok {
 		return l, &Unsuitable{Why: fmt.Sprintf("this recorder supports Go 1.21 to 1.26, and the program was built with 1.%d", minor)}
 	}
-	if f.Race {
+	if race {
 		if l.State, ok = raceState[minor]; !ok {
 			return l, &Unsuitable{Why: fmt.Sprintf("the race detector of Go 1.%d uses the word that this recorder needs", minor)}
 		}

@@ -28,12 +28,12 @@ func TestUnknownRuntimes(t *testing.T) {
 		{GoVersion: "go1.20.14"}, {GoVersion: "go1.99"}, {GoVersion: ""}, {GoVersion: "go1.24.3", Race: true},
 	} {
 		var unsuitable *Unsuitable
-		if _, err := runtimeLayout(&f); !errors.As(err, &unsuitable) {
+		if _, err := runtimeLayout(f.GoVersion, f.Race); !errors.As(err, &unsuitable) {
 			t.Errorf("%q, race %v: %v, want that it is unsuitable", f.GoVersion, f.Race, err)
 		}
 	}
 	for _, v := range []string{"go1.21.0", "go1.22.5", "go1.23.1", "go1.24.0", "go1.25.5", "go1.26.8"} {
-		if l, err := runtimeLayout(&executable.File{GoVersion: v}); err != nil || l.GoID == 0 || l.State == 0 {
+		if l, err := runtimeLayout(v, false); err != nil || l.GoID == 0 || l.State == 0 {
 			t.Errorf("%s: %+v %v", v, l, err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestLayoutIsCheckedAgainstDWARF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := runtimeLayout(f)
+	l, err := runtimeLayout(f.GoVersion, f.Race)
 	if err != nil {
 		t.Skip(err) // of the toolchain that runs this test
 	}

@@ -76,6 +76,9 @@ func patcher(pkg string) string {
 // OwnCode looks for what the program can do with its own code.
 func (t *Target) OwnCode() (OwnCode, error) {
 	if t.ownCode == nil {
+		if err := t.Ready(); err != nil {
+			return OwnCode{}, err
+		}
 		own, err := ownCode(t.Binary)
 		if err != nil {
 			return own, err

@@ -22,6 +22,7 @@ import (
 type selection struct {
 	bin              *executable.File
 	include, exclude []matcher
+	in, out          []string // the patterns; relative ones as import paths behind "./"
 	seen             map[string]bool
 }
 
@@ -32,16 +33,17 @@ func newSelection(bin *executable.File, dir string, include, exclude []string) (
 	for _, list := range []struct {
 		patterns []string
 		out      *[]matcher
-	}{{include, &s.include}, {exclude, &s.exclude}} {
+		full     *[]string
+	}{{include, &s.include, &s.in}, {exclude, &s.exclude, &s.out}} {
 		for _, p := range list.patterns {
-			m, err := s.matcher(p, dir)
+			m, full, err := s.matcher(p, dir)
 			if err != nil {
 				return nil, err
 			}
-			*list.out = append(*list.out, m)
+			*list.out, *list.full = append(*list.out, m), append(*list.full, full)
 		}
 	}
-	return s, s.check(include)
+	return s, nil
 }
 
 // NoMatchError says that a pattern of packages to be recorded matches none of the
@@ -133,32 +135,35 @@ func unrecordable(pkg string) bool {
 	return strings.HasPrefix(pkg, "runtime/internal/") || strings.HasPrefix(pkg, "internal/runtime/")
 }
 
-func (s *selection) matcher(pattern, dir string) (matcher, error) {
+// matcher also returns the pattern, as one of import paths where it is relative to dir.
+func (s *selection) matcher(pattern, dir string) (m matcher, full string, err error) {
 	switch pattern {
 	case "":
-		return nil, errors.New("empty package pattern")
+		return nil, "", errors.New("empty package pattern")
 	case "std":
-		return s.bin.Std, nil
+		return s.bin.Std, pattern, nil
 	case "all":
-		return func(string) bool { return true }, nil
+		return func(string) bool { return true }, pattern, nil
 	case "main":
-		return func(pkg string) bool { return pkg == "main" || pkg == s.bin.MainPath }, nil
+		return func(pkg string) bool { return pkg == "main" || pkg == s.bin.MainPath }, pattern, nil
 	}
 	if pattern == "." || pattern == ".." || strings.HasPrefix(pattern, "./") || strings.HasPrefix(pattern, "../") {
-		full, err := relative(pattern, dir)
-		if err != nil {
-			return nil, err
+		// With a dot, for a module may be called "std".
+		if full, err = relative(pattern, dir); err != nil {
+			return nil, "", err
 		}
-		pattern = full
+		pattern, full = full, "./"+full
+	} else {
+		full = pattern
 	}
 	re, err := wildcard(pattern)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	return func(pkg string) bool {
 		// A test binary's packages are named after the package that they test.
 		return re.MatchString(pkg) || re.MatchString(strings.TrimSuffix(pkg, "_test"))
-	}, nil
+	}, full, nil
 }
 
 // MatchPackages returns what tells whether an import path matches a pattern, of those
@@ -169,7 +174,8 @@ func MatchPackages(pattern, dir string) (func(pkg string) bool, error) {
 	case "", "std", "main":
 		return nil, fmt.Errorf("%q is not an import path", pattern)
 	}
-	return (&selection{}).matcher(pattern, dir)
+	m, _, err := (&selection{}).matcher(pattern, dir)
+	return m, err
 }
 
 // wildcard turns a package pattern into an expression: "..." matches any

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"tracerag/trace"
@@ -20,6 +21,7 @@ type Target struct {
 	Dir     string   // working directory
 	Binary  *executable.File
 	modTime time.Time // of the executable
+	ready   func() error
 
 	Include, Exclude []string // package patterns as given
 	sel              *selection
@@ -42,6 +44,20 @@ type Target struct {
 // the packages to record: include patterns (none: everything outside the
 // standard library) less exclude patterns.
 func Find(args []string, dir string, include, exclude []string) (*Target, error) {
+	t, err := FindLater(args, dir, include, exclude)
+	if err == nil {
+		err = t.Ready()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// FindLater is Find for who need not know the program's functions yet, as
+// [executable.OpenLater]: before Ready it is not known either which packages are recorded,
+// and if there are any.
+func FindLater(args []string, dir string, include, exclude []string) (*Target, error) {
 	if len(args) == 0 {
 		return nil, errors.New("no program given")
 	}
@@ -57,13 +73,17 @@ func Find(args []string, dir string, include, exclude []string) (*Target, error)
 	return t, nil
 }
 
-// find reads the program at path.
+// Ready waits until the program's functions are read, and finds out if some of them are to be
+// recorded.
+func (t *Target) Ready() error { return t.ready() }
+
+// find reads the program at path, as FindLater does.
 func find(path, dir string, include, exclude []string) (*Target, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	bin, err := executable.Open(path)
+	bin, err := executable.OpenLater(path)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +91,17 @@ func find(path, dir string, include, exclude []string) (*Target, error) {
 		return nil, fmt.Errorf("%s %w", path, err)
 	}
 	t := &Target{Path: path, program: path, Dir: dir, Binary: bin, modTime: info.ModTime(), Include: include, Exclude: exclude}
-	if t.sel, err = newSelection(bin, dir, include, exclude); err != nil {
+	sel, err := newSelection(bin, dir, include, exclude)
+	if err != nil {
 		return nil, err
 	}
+	t.sel = sel
+	t.ready = sync.OnceValue(func() error {
+		if err := bin.Ready(); err != nil {
+			return err
+		}
+		return sel.check(include)
+	})
 	return t, nil
 }
 
@@ -101,6 +129,9 @@ func Of(pid int, include, exclude []string) (*Target, error) {
 	// Through this link the program can be read also when its file was
 	// removed or replaced since.
 	t, err := find(proc+"exe", dir, include, exclude)
+	if err == nil {
+		err = t.Ready()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("process %d: %w", pid, err)
 	}
@@ -178,6 +209,10 @@ func lookPath(name, dir string) (string, error) {
 // Records reports whether calls of functions in the package with this import
 // path are recorded.
 func (t *Target) Records(pkg string) bool { return t.sel.matches(pkg) }
+
+// Choice is what chooses the packages to record, besides the program: the patterns, those
+// that are relative to the working directory as import paths behind "./".
+func (t *Target) Choice() (include, exclude []string) { return t.sel.in, t.sel.out }
 
 // NewTrace returns a trace with all that is known before the program starts.
 func (t *Target) NewTrace(recorder string) *trace.Trace {
