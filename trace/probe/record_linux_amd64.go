@@ -320,8 +320,8 @@ func (r *running) arm(t *target.Target, p *prepared, o Options) ([]stubs.Patch, 
 	}
 	stubsAt := (uint64(len(code.Bytes)) + 63) &^ 63
 	most := (stubsAt + changed*maxStub + 4095) &^ 4095
-	if im := p.image; im != nil && im.at > r.text && im.entries.Writable == r.writable && (im.entries.Call == 0) == p.protects {
-		// Less room is right behind the program, at the same address, more often.
+	if im := p.image; im != nil && im.entries.Writable == r.writable && (im.entries.Call == 0) == p.protects {
+		// Less room is close to the program, at the same address, more often.
 		most = (stubsAt + uint64(len(p.image.stubs)) + 4095) &^ 4095
 	}
 	if r.owner, err = ourselves(); err != nil {
@@ -390,13 +390,16 @@ func (r *running) emit(p *prepared, at, slide uint64, e stubs.Entries) ([]byte, 
 		plan.Marks = nil
 	}
 	code, patches, err := stubs.Emit(&plan, at, slide, e)
-	if nearer := p.image == nil || at < p.image.at; err == nil && slide == 0 && p.dir != "" && !r.unmarked && nearer {
-		// Mostly the stubs are right behind the program. Where its heap begins too close
-		// they are at an address of chance.
+	if nearer := p.image == nil || apart(at, r.text) < apart(p.image.at, r.text); err == nil && slide == 0 && p.dir != "" && !r.unmarked && nearer {
+		// Mostly the stubs are right before or behind the program. Where its heap begins too
+		// close they are at an address of chance.
 		p.keep = func() { newImage(&plan, at, e, code, patches).keep(p.dir, p.key, &plan) }
 	}
 	return code, patches, err
 }
+
+// apart is how far two addresses are from each other.
+func apart(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
 // reserve finds room for so many bytes of code, and maps memory for the marks before
 // them; without that there are no marks. What is mapped is noted first.
