@@ -79,8 +79,9 @@ func TestPlanCache(t *testing.T) {
 	tgt := find(t, "closures")
 	var wg sync.WaitGroup
 	for range 8 {
+		own := *tgt // a target is for one goroutine
 		wg.Go(func() {
-			kept := openKept(t, tgt, o)
+			kept := openKept(t, &own, o)
 			defer kept.close()
 			kept.save(first.plan)
 			if p := kept.load(tgt.Binary); p == nil || !reflect.DeepEqual(p, first.plan) {
