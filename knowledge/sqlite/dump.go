@@ -42,7 +42,7 @@ var dumped = []struct{ table, query string }{
 		FROM file f JOIN repository r ON r.id = f.repository JOIN package p ON p.id = f.package ORDER BY 1, 2`},
 	{"decl", `SELECT r.name, f.path, d.kind, d.name, d.nth, d.short, p.path, d.start, d.end, d.doc_start, d.doc_end, d.line, d.end_line, d.head, d.broken, u.tokens, u.comments, (u.id >> 32) & 255
 		FROM decl d JOIN file f ON f.id = d.file JOIN repository r ON r.id = f.repository JOIN package p ON p.id = d.package JOIN unit u ON u.id = d.unit ORDER BY 1, 2, 3, 4, 5`},
-	{"unit", `SELECT r.name, p.path, u.tokens, u.comments, (u.id >> 32) & 255, u.names, u.length FROM unit u JOIN package p ON p.id = u.package JOIN repository r ON r.id = p.repository ORDER BY 1, 2, 3, 4, 5`},
+	{"unit", `SELECT r.name, p.path, u.tokens, u.comments, (u.id >> 32) & 255, u.names FROM unit u JOIN package p ON p.id = u.package JOIN repository r ON r.id = p.repository ORDER BY 1, 2, 3, 4, 5`},
 	{"member", `SELECT r.name, p.path, u.tokens, u.comments, (u.id >> 32) & 255, m.ord, m.name FROM member m JOIN unit u ON u.id = m.unit JOIN package p ON p.id = u.package JOIN repository r ON r.id = p.repository ORDER BY 1, 2, 3, 4, 5, 6`},
 	{"literal", `SELECT r.name, p.path, u.tokens, u.comments, (u.id >> 32) & 255, l.ord, l.text FROM literal l JOIN unit u ON u.id = l.unit JOIN package p ON p.id = u.package JOIN repository r ON r.id = p.repository ORDER BY 1, 2, 3, 4, 5, 6`},
 	{"orphan", `SELECT count(*) FROM orphan`},
@@ -98,25 +98,43 @@ func (s *Store) dumpRows(ctx context.Context, w io.Writer, query string) error {
 	return s.explain(rows.Err())
 }
 
-// dumpPostings writes a hash of each unit's postings, as FTS5 has them: terms, fields and
-// places.
+// dumpPostings writes a hash of each unit's terms, how often each is in which field, and
+// the unit's length.
 func (s *Store) dumpPostings(ctx context.Context, w io.Writer) error {
 	hashes := map[int64]hash.Hash{}
-	err := s.rows(ctx, func(scan func(...any) error) error {
-		var term, column string
-		var unit, offset int64
-		if err := scan(&term, &unit, &column, &offset); err != nil {
+	lengths := map[int64][]byte{}
+	if err := s.rows(ctx, func(scan func(...any) error) error {
+		var id int64
+		var list []byte
+		err := scan(&id, &list)
+		lengths[id] = list
+		for i := range uint16(len(list) / 4) {
+			if n := lengthOf(list, i); n < purged {
+				h := sha256.New()
+				_, _ = fmt.Fprintln(h, n)
+				hashes[id<<chunkShift|int64(i)] = h
+			}
+		}
+		return err
+	}, "SELECT id, lengths FROM chunk"); err != nil {
+		return err
+	}
+	if err := s.rows(ctx, func(scan func(...any) error) error {
+		var chunk int64
+		var term string
+		var units []byte
+		if err := scan(&chunk, &term, &units); err != nil {
 			return err
 		}
-		h := hashes[unit]
-		if h == nil {
-			h = sha256.New()
-			hashes[unit] = h
-		}
-		_, err := fmt.Fprintf(h, "%s %s %d\n", term, column, offset)
-		return err
-	}, "SELECT term, doc, col, offset FROM posting_place ORDER BY term, doc, col, offset")
-	if err != nil {
+		return eachPosting(units, func(unit, _ uint16, c *counts) {
+			id := chunk<<chunkShift | int64(unit)
+			if lengthOf(lengths[chunk], unit) == purged { // it may not have rows
+				hashes[id] = sha256.New()
+			} else if h := hashes[id]; h != nil {
+				_, _ = fmt.Fprintln(h, term, *c)
+			}
+		})
+	}, "SELECT chunk, term, units FROM posting ORDER BY term"); err != nil {
 		return err
 	}
 	var lines []string
@@ -137,6 +155,6 @@ func (s *Store) dumpPostings(ctx context.Context, w io.Writer) error {
 	}, "SELECT u.id, r.name, p.path, u.tokens, u.comments FROM unit u JOIN package p ON p.id = u.package JOIN repository r ON r.id = p.repository ORDER BY r.name, p.path, u.tokens, u.comments, (u.id >> 32) & 255"); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s%d rows without a unit\n", strings.Join(lines, ""), len(hashes))
+	_, err := fmt.Fprintf(w, "%s%d rows without a unit\n", strings.Join(lines, ""), len(hashes))
 	return err
 }

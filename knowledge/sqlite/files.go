@@ -107,7 +107,12 @@ func (s *Store) Stored(ctx context.Context, repository int64) ([]knowledge.Store
 // Write is of [knowledge.Writer].
 func (s *Store) Write(ctx context.Context, repository int64, c knowledge.Change) error {
 	return s.writing(ctx, func(t *transaction) error {
-		w := &fileWriter{transaction: t, repository: repository, next: map[int64]int64{}, packages: map[string]int64{}}
+		w := &fileWriter{transaction: t, repository: repository, packages: map[string]int64{}, last: map[int64]int64{}, chunks: map[int64]*termed{}, coming: map[int64]int{}}
+		for i := range c.Put {
+			for j := range c.Put[i].Decls {
+				w.coming[group(&c.Put[i].File, c.Put[i].Decls[j].Kind)]++
+			}
+		}
 		for _, path := range c.Remove {
 			if err := w.remove(path); err != nil {
 				return err
@@ -123,7 +128,7 @@ func (s *Store) Write(ctx context.Context, repository int64, c knowledge.Change)
 				return fmt.Errorf("%s: %w", c.Put[i].Path, err)
 			}
 		}
-		return nil
+		return w.writeChunks()
 	})
 }
 
@@ -138,8 +143,13 @@ func nanos(t time.Time) int64 {
 type fileWriter struct {
 	*transaction
 	repository int64
-	next       map[int64]int64 // number of the next unit of each group
 	packages   map[string]int64
+
+	// By group: the last chunk, and how many declarations there are to write. What is
+	// added to chunks.
+	last   map[int64]int64
+	coming map[int64]int
+	chunks map[int64]*termed
 }
 
 func (w *fileWriter) packageID(path string) (int64, error) {
@@ -295,21 +305,10 @@ func (w *fileWriter) unit(p *knowledge.Parsed, pkg int64, d *knowledge.Facts) (i
 	if err != nil || known {
 		return id, err
 	}
-	if id = w.next[g]; id == 0 {
-		most, _, err := w.number("SELECT ifnull(max(id), ?) FROM unit WHERE id BETWEEN ? AND ?", first, first, last)
-		if err != nil {
-			return 0, err
-		}
-		id = most + 1
-	}
-	w.next[g] = id + 1
-	t := &d.Terms
-	length := len(t.Name) + len(t.Receiver) + len(t.Doc) + len(t.Package) + len(t.Body) + len(t.Literals)
-	if err := w.exec("INSERT INTO unit VALUES (?, ?, ?, ?, ?, ?)", id, pkg, d.Tokens[:], d.Comments[:], strings.Join(d.Names, "\n"), length); err != nil {
+	if id, err = w.newUnit(g, &d.Terms); err != nil {
 		return 0, err
 	}
-	if err := w.exec("INSERT INTO posting (rowid, name, receiver, doc, package, body, literals) VALUES (?, ?, ?, ?, ?, ?, ?)", id,
-		strings.Join(t.Name, " "), strings.Join(t.Receiver, " "), strings.Join(t.Doc, " "), strings.Join(t.Package, " "), strings.Join(t.Body, " "), strings.Join(t.Literals, " ")); err != nil {
+	if err := w.exec("INSERT INTO unit VALUES (?, ?, ?, ?, ?)", id, pkg, d.Tokens[:], d.Comments[:], strings.Join(d.Names, "\n")); err != nil {
 		return 0, err
 	}
 	for i, n := range d.Names {
@@ -355,13 +354,13 @@ func (t *transaction) collect(repository int64) error {
 	for _, id := range gone {
 		if err := errors.Join(
 			t.exec("DELETE FROM unit WHERE id = ?", id),
-			t.exec("DELETE FROM posting WHERE rowid = ?", id),
 			t.exec("DELETE FROM member WHERE unit = ?", id),
 			t.exec("DELETE FROM literal WHERE unit = ?", id)); err != nil {
 			return err
 		}
 	}
 	return errors.Join(
+		t.removeUnits(gone),
 		t.exec("DELETE FROM orphan WHERE unit BETWEEN ? AND ?", first, last),
 		t.exec("DELETE FROM package WHERE repository = ?1 AND id NOT IN (SELECT package FROM file WHERE repository = ?1)", repository))
 }

@@ -172,13 +172,13 @@ func (s *Store) Quoting(ctx context.Context, texts []string, repositories []int6
 		}
 		// The words of a text are in the index. Looking through all literals takes ten
 		// times as long, and is for texts without words.
-		from, args := "literal", []any{text}
+		query, args := "SELECT DISTINCT unit FROM literal WHERE instr(text, ?1)", []any{text}
 		if terms := words.Terms(text); len(terms) > 0 {
-			from, args = "posting CROSS JOIN literal ON literal.unit = posting.rowid", append(args, "literals : ("+all(terms)+")")
-		}
-		query := "SELECT DISTINCT unit FROM " + from + " WHERE instr(text, ?1)"
-		if len(args) > 1 {
-			query += " AND posting MATCH ?2"
+			having, err := s.having(ctx, terms, repositories)
+			if err != nil {
+				return nil, err
+			}
+			query, args = query+" AND unit IN (SELECT value FROM json_each(?2))", append(args, array(having))
 		}
 		if err := s.rows(ctx, func(scan func(...any) error) error {
 			var id int64
@@ -192,8 +192,41 @@ func (s *Store) Quoting(ctx context.Context, texts []string, repositories []int6
 	return s.decls(ctx, "WHERE d.unit IN (SELECT value FROM json_each(?1)) AND d.kind IN (1, 2)"+inRepositories(repositories), array(units), array(repositories))
 }
 
-// all is a query of FTS5 for all of the terms.
-func all(terms []string) string { return strings.ReplaceAll(match(terms), `" OR "`, `" AND "`) }
+// having returns the units that have all of the terms in their literals.
+func (s *Store) having(ctx context.Context, terms []string, repositories []int64) ([]int64, error) {
+	terms = slices.Compact(slices.Sorted(slices.Values(terms)))
+	ids, err := s.ids(ctx, repositories)
+	if err != nil {
+		return nil, err
+	}
+	chunks, err := s.chunks(ctx, scope{ids, 0, groups}, terms)
+	if err != nil {
+		return nil, err
+	}
+	var list []int64
+	for _, c := range chunks {
+		if slices.ContainsFunc(c.rows, func(row []byte) bool { return row == nil }) {
+			continue
+		}
+		has := map[uint16]int{}
+		for t := range c.rows {
+			if err := c.each(t, func(unit uint16, _ uint32, _ uint16, n *counts) {
+				if n[inLiterals] > 0 {
+					has[unit]++
+				}
+			}); err != nil {
+				return nil, err
+			}
+		}
+		for unit, n := range has {
+			if n == len(terms) {
+				list = append(list, c.first|int64(unit))
+			}
+		}
+	}
+	slices.Sort(list)
+	return list, nil
+}
 
 // ids returns the repositories asked for: all if none are.
 func (s *Store) ids(ctx context.Context, repositories []int64) ([]int64, error) {

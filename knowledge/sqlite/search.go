@@ -3,12 +3,10 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"math"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"tracerag/knowledge"
 )
@@ -21,18 +19,19 @@ func (s *Store) Search(ctx context.Context, q knowledge.Query) ([]knowledge.Hit,
 	if len(q.Terms) == 0 || q.Limit <= 0 {
 		return nil, nil
 	}
-	// Units first: the index alone ranks them, a few times as many as are asked
-	// for, and only these are looked up. If the conditions leave too few, more are taken.
+	all, err := s.score(ctx, &q)
+	if err != nil {
+		return nil, err
+	}
+	// A few times as many as are asked for are looked up. If the conditions leave too few,
+	// more are.
 	for n := 2*q.Limit + 32; ; n *= 4 {
-		units, err := s.rank(ctx, &q, n)
-		if err != nil {
-			return nil, err
-		}
+		units := best(all, n)
 		hits, err := s.hits(ctx, &q, units)
 		if err != nil {
 			return nil, err
 		}
-		complete := len(units) < n
+		complete := len(units) == len(all)
 		// Where units of equal score end the list, others of that score may be missing.
 		if complete || len(hits) > q.Limit && hits[q.Limit].Score > units[len(units)-1].score {
 			return hits[:min(len(hits), q.Limit)], nil
@@ -45,71 +44,91 @@ type ranked struct {
 	score float64
 }
 
-// rank returns the n best units, the best first. To score a row takes ten times as long as to find it,
-// so each processor scores a part of the rows.
-func (s *Store) rank(ctx context.Context, q *knowledge.Query, n int) ([]ranked, error) {
-	parts := make([][]ranked, min(runtime.GOMAXPROCS(0), mostParts))
-	errs := make([]error, len(parts))
-	var wg sync.WaitGroup
-	for i := range parts {
-		wg.Go(func() { parts[i], errs[i] = s.rankPart(ctx, q, n, i, len(parts)) })
-	}
-	wg.Wait()
-	list := slices.Concat(parts...)
-	slices.SortFunc(list, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.unit, b.unit)) })
-	return list[:min(n, len(list))], cmp.Or(errs...)
+// better orders units, the best first.
+func better(a, b ranked) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.unit, b.unit))
 }
 
-// mostParts bounds the connections: each finds all rows before it scores its part.
-const mostParts = 4
-
-// rankPart returns the n best of the units whose number leaves a remainder.
-func (s *Store) rankPart(ctx context.Context, q *knowledge.Query, n, part, parts int) ([]ranked, error) {
-	w := q.Weights
-	if w == (knowledge.Weights{}) {
-		w = weights
-	}
-	where, args := "posting MATCH ?", []any{match(q.Terms)}
-	if parts > 1 {
-		where, args = where+" AND rowid % ? = ?", append(args, parts, part)
-	}
-	top := int64(groups)
-	if !q.Tests {
-		top = testFunctions
-	}
-	switch len(q.Repositories) {
-	case 1:
-		first, last := within(q.Repositories[0], 0, top)
-		where, args = where+" AND rowid BETWEEN ? AND ?", append(args, first, last)
-	case 0:
-		where += fmt.Sprintf(" AND (rowid >> %d) & 255 < %d", groupShift, top)
-	default:
-		where += fmt.Sprintf(" AND (rowid >> %d) & 255 < %d AND rowid >> %d IN (SELECT value FROM json_each(?))", groupShift, top, repositoryShift)
-		args = append(args, array(q.Repositories))
-	}
-	args = append(args, n)
+// best returns the n best units, the best first. To sort all of them would take as long as to score them.
+func best(all []ranked, n int) []ranked {
 	var list []ranked
-	err := s.rows(ctx, func(scan func(...any) error) error {
-		var r ranked
-		err := scan(&r.unit, &r.score)
-		r.score = -r.score
-		list = append(list, r)
-		return err
-	}, fmt.Sprintf("SELECT rowid, bm25(posting, %g, %g, %g, %g, %g, %g) AS score FROM posting WHERE %s ORDER BY score LIMIT ?",
-		w.Name, w.Receiver, w.Doc, w.Package, w.Body, w.Literals, where), args...)
-	return list, err
+	worst := math.Inf(-1)
+	for _, u := range all {
+		if u.score < worst {
+			continue
+		}
+		if list = append(list, u); len(list) >= 4*n {
+			slices.SortFunc(list, better)
+			list = list[:n]
+			worst = list[n-1].score
+		}
+	}
+	slices.SortFunc(list, better)
+	return list[:min(n, len(list))]
 }
 
-// match is a query of FTS5 for any of the terms.
-func match(terms []string) string {
-	var b strings.Builder
-	for i, t := range terms {
-		if i > 0 {
-			b.WriteString(" OR ")
-		}
-		b.WriteString(`"` + strings.ReplaceAll(t, `"`, `""`) + `"`)
+// score returns the units that have a term of the query: BM25 over the weighted sum of
+// the fields. How rare a term is follows from the units that are looked into, and no others.
+func (s *Store) score(ctx context.Context, q *knowledge.Query) ([]ranked, error) {
+	const k1, b = 1.2, .75
+	in := scope{to: testFunctions}
+	if q.Tests {
+		in.to = groups
 	}
-	return b.String()
+	var err error
+	if in.repositories, err = s.ids(ctx, q.Repositories); err != nil {
+		return nil, err
+	}
+	chunks, err := s.chunks(ctx, in, q.Terms)
+	if err != nil {
+		return nil, err
+	}
+	found, err := with(chunks, len(q.Terms))
+	if err != nil {
+		return nil, err
+	}
+	units, terms := 0, 0
+	for _, c := range chunks {
+		n, t := c.size()
+		units, terms = units+n, terms+t
+	}
+	mean := max(float64(terms)/float64(max(units, 1)), 1)
+	worth := make([]float64, len(q.Terms))
+	for i, n := range found {
+		worth[i] = max(math.Log((float64(units-n)+.5)/(float64(n)+.5)), 1e-6) // of more than half
+	}
+	w := cmp.Or(q.Weights, weights)
+	var frequency [len(usual)]float64
+	for i := range usual {
+		frequency[i] = weigh(&usual[i], &w)
+	}
+	var list []ranked
+	var scores [chunkUnits]float64
+	for _, c := range chunks {
+		clear(scores[:])
+		for t := range c.rows {
+			if err := c.each(t, func(unit uint16, length uint32, code uint16, n *counts) {
+				f := frequency[code]
+				if code == 0 {
+					f = weigh(n, &w)
+				}
+				scores[unit] += worth[t] * f * (k1 + 1) / (f + k1*(1-b+b*float64(length)/mean))
+			}); err != nil {
+				return nil, err
+			}
+		}
+		for i, x := range scores {
+			if x > 0 {
+				list = append(list, ranked{c.first | int64(i), x})
+			}
+		}
+	}
+	return list, nil
+}
+
+func weigh(c *counts, w *knowledge.Weights) float64 {
+	return w.Name*float64(c[inName]) + w.Receiver*float64(c[inReceiver]) + w.Doc*float64(c[inDoc]) +
+		w.Package*float64(c[inPackage]) + w.Body*float64(c[inBody]) + w.Literals*float64(c[inLiterals])
 }
 
 // hits returns the declarations of units that the query's conditions hold for, the best
@@ -161,37 +180,23 @@ func inPattern(pattern, file, pkg string) bool {
 
 // Rarity is of [knowledge.Reader].
 func (s *Store) Rarity(ctx context.Context, terms []string, repositories []int64) (knowledge.Rarity, error) {
-	r := knowledge.Rarity{With: make([]int, len(terms))}
+	var r knowledge.Rarity
 	ids, err := s.ids(ctx, repositories)
 	if err != nil {
 		return r, err
 	}
+	chunks, err := s.chunks(ctx, scope{ids, productFunctions, productFunctions + 1}, terms)
+	if err != nil {
+		return r, err
+	}
 	total := 0
-	for _, id := range ids {
-		first, last := within(id, productFunctions, productFunctions+1)
-		var n, length int
-		if err := s.read.QueryRowContext(ctx, "SELECT count(*), ifnull(sum(length), 0) FROM unit WHERE id BETWEEN ? AND ?", first, last).Scan(&n, &length); err != nil {
-			return r, s.explain(err)
-		}
+	for _, c := range chunks {
+		n, length := c.size()
 		r.Functions, total = r.Functions+n, total+length
 	}
 	if r.Functions > 0 {
 		r.Length = float64(total) / float64(r.Functions)
 	}
-	st, err := s.read.PrepareContext(ctx, "SELECT count(*) FROM posting WHERE posting MATCH ? AND rowid BETWEEN ? AND ?")
-	if err != nil {
-		return r, s.explain(err)
-	}
-	defer func() { _ = st.Close() }()
-	for i, t := range terms {
-		for _, id := range ids {
-			first, last := within(id, productFunctions, productFunctions+1)
-			var n int
-			if err := st.QueryRowContext(ctx, match([]string{t}), first, last).Scan(&n); err != nil {
-				return r, s.explain(err)
-			}
-			r.With[i] += n
-		}
-	}
-	return r, nil
+	r.With, err = with(chunks, len(terms))
+	return r, err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,16 +67,16 @@ func dumped1(t *testing.T, s *Store) string {
 	return b.String()
 }
 
-// TestMigration opens a store of version 1 with a program that knows version 2: what was in it is
-// still there, and what version 2 adds. A program that knows version 1 refuses the result.
+// TestMigration opens a store with a program that knows the version after: what was in it is
+// still there, and what that version adds. A program that knows today's refuses the result.
 func TestMigration(t *testing.T) {
 	s := openTemp(t)
 	fill(t, s, "a.go", "F", "G")
 	before := dumped1(t, s)
 	s.Close()
 
-	two := append(migrations[:1:1], "ALTER TABLE repository ADD COLUMN owner TEXT NOT NULL DEFAULT 'somebody'")
-	newer, err := open(t.Context(), s.file, two)
+	next := append(slices.Clip(migrations), "ALTER TABLE repository ADD COLUMN owner TEXT NOT NULL DEFAULT 'somebody'")
+	newer, err := open(t.Context(), s.file, next)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +93,63 @@ func TestMigration(t *testing.T) {
 	for what, open := range map[string]func(context.Context, string) (*Store, error){"writing": Open, "reading": OpenRead} {
 		_, err = open(t.Context(), s.file)
 		var e *NewerError
-		if !errors.As(err, &e) || e.Version != 2 || !strings.Contains(err.Error(), "update tracerag") {
+		if !errors.As(err, &e) || e.Version != len(next) || !strings.Contains(err.Error(), "update tracerag") {
 			t.Errorf("opened for %s by an older program: %v", what, err)
 		}
+	}
+}
+
+// TestVersion1 opens a store of version 1, which had an FTS5 index: what follows from the files is
+// gone, and the repository is said to be incomplete; runs and commits are still there. Made
+// again it is as a new one.
+func TestVersion1(t *testing.T) {
+	ctx := t.Context()
+	fresh := openTemp(t)
+	fill(t, fresh, "a.go", "F", "G")
+	want := dumped1(t, fresh)
+
+	file := filepath.Join(t.TempDir(), "knowledge.db")
+	one, err := open(ctx, file, migrations[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{
+		"INSERT INTO repository (id, name, root, url, calls_made) VALUES (1, 'r', '/r', '', x'01')",
+		"INSERT INTO package VALUES (1, 1, 'example.com/r')",
+		"INSERT INTO file VALUES (1, 1, 'a.go', 'a.go', 1, 'example.com/r', 0, 'r', 0, '', '', 0, '', '', 1, 1, x'01', x'01', x'')",
+		"INSERT INTO unit VALUES (1099511627777, 1, x'01', x'01', '', 1)",
+		"INSERT INTO decl VALUES (1, 1, 1, 1099511627777, 1, 'F', 'F', 1, 0, 9, 0, 0, 1, 2, 0, 0)",
+		"INSERT INTO posting (rowid, name) VALUES (1099511627777, 'f')",
+		"INSERT INTO literal VALUES (1099511627777, 0, 'text of F')",
+		"INSERT INTO revision VALUES (1, 1, 'c', 0, 'A subject')",
+	} {
+		if _, err := one.write.ExecContext(ctx, query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one.Close()
+
+	two, err := Open(ctx, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer two.Close()
+	all, err := two.Repositories(ctx)
+	if err != nil || len(all) != 1 || !all[0].Incomplete || all[0].Calls != knowledge.NoCalls {
+		t.Fatalf("the repositories are %+v, %v", all, err)
+	}
+	if files, err := two.Stored(ctx, 1); err != nil || len(files) != 0 {
+		t.Errorf("files that are taken for read: %v, %v", files, err)
+	}
+	if commits, err := two.Commits(ctx, 1); err != nil || len(commits) != 1 {
+		t.Errorf("the commits are %v, %v", commits, err)
+	}
+	if err := two.SetCommits(ctx, 1, nil, []string{"c"}); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, two, "a.go", "F", "G")
+	if got := dumped1(t, two); got != want {
+		t.Errorf("made again it has\n%s\na new one has\n%s", got, want)
 	}
 }
 
@@ -102,8 +157,9 @@ func TestMigration(t *testing.T) {
 func TestOldIsNotRead(t *testing.T) {
 	s := openTemp(t)
 	s.Close()
-	migrations = append(migrations, "CREATE TABLE more (x)")
-	defer func() { migrations = migrations[:1] }()
+	today := migrations
+	migrations = append(slices.Clip(migrations), "CREATE TABLE more (x)")
+	defer func() { migrations = today }()
 	var e *OlderError
 	if _, err := OpenRead(t.Context(), s.file); !errors.As(err, &e) {
 		t.Errorf("OpenRead: %v", err)
@@ -116,7 +172,7 @@ func TestFailedMigration(t *testing.T) {
 	fill(t, s, "a.go", "F")
 	before := dumped1(t, s)
 	s.Close()
-	if _, err := open(t.Context(), s.file, append(migrations[:1:1], "CREATE TABLE more (x)", "no SQL")); err == nil {
+	if _, err := open(t.Context(), s.file, append(slices.Clip(migrations), "CREATE TABLE more (x)", "no SQL")); err == nil {
 		t.Fatal("a migration that fails was carried out")
 	}
 	again, err := Open(t.Context(), s.file)

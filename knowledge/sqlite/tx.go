@@ -98,6 +98,19 @@ func (t *transaction) number(query string, args ...any) (n int64, known bool, er
 	return n, err == nil, err
 }
 
+// bytes returns the first column of the first row; nil without a row.
+func (t *transaction) bytes(query string, args ...any) (b []byte, err error) {
+	st, err := t.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	err = st.QueryRow(args...).Scan(&b)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return b, err
+}
+
 // rows calls each for every row.
 func (t *transaction) rows(each func(scan func(...any) error) error, query string, args ...any) error {
 	st, err := t.stmt(query)

@@ -6,7 +6,7 @@ import (
 )
 
 // The number of a unit is that of its repository, its group, and its own in the group.
-// FTS5 finds a range of rows without looking at the others: so words are searched and
+// Terms are kept in the order of these numbers (posting.go): so words are searched and
 // counted in the functions of one repository's product code at the price of these
 // functions, and with no join.
 const (
