@@ -1,6 +1,12 @@
 package knowledge
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrNotIndexed says that nothing is known of the sources that somebody asks about.
+var ErrNotIndexed = errors.New("nothing of the source is indexed yet")
 
 // Reader is what locating, the viewer and agents read.
 type Reader interface {

@@ -13,7 +13,8 @@ import (
 	"tracerag/locate"
 )
 
-// Knowledge is what is known of repositories' sources, without a run. [Sources] is one.
+// Knowledge is what is known of repositories' sources, without a run.
+// [tracerag/knowledge/sources.Sources] is one.
 type Knowledge interface {
 	// Refresh brings it up to date with the files: whatever takes a moment, or, if all is
 	// set, everything. It returns a line for each thing that is stale then, or missing.
@@ -134,22 +135,7 @@ func (s *server) one(ctx context.Context, in *unitArgs) (head string, l *lookup.
 // unitHead names a declaration and what is to be known of it.
 func unitHead(u *lookup.Unit) string {
 	text := u.Kind.String() + " " + u.Name() + "  " + u.Place()
-	var marks []string
-	for _, m := range []struct {
-		is   bool
-		text string
-	}{
-		{u.Generated, "generated"}, {u.Vendored, "vendored"}, {u.Testdata, "in testdata"},
-		{u.Changed, "its file changed since it was indexed"}, {u.Broken, "does not parse"},
-	} {
-		if m.is {
-			marks = append(marks, m.text)
-		}
-	}
-	if u.Platform != "" {
-		marks = append(marks, "for "+u.Platform)
-	}
-	if len(marks) > 0 {
+	if marks := u.Marks(); len(marks) > 0 {
 		text += " (" + strings.Join(marks, ", ") + ")"
 	}
 	return text

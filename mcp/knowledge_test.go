@@ -10,6 +10,7 @@ import (
 	"tracerag/code"
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
+	"tracerag/knowledge/sources"
 	"tracerag/knowledge/sqlite"
 	"tracerag/prompt/tokens"
 )
@@ -71,7 +72,7 @@ func shop(t *testing.T) (root string, k Knowledge) {
 	if _, err := index.Update(t.Context(), s, root, o); err != nil {
 		t.Fatal(err)
 	}
-	return root, Sources(func(context.Context) (index.Store, error) { return s, nil }, o)
+	return root, sources.New(func(context.Context, bool) (index.Store, error) { return s, nil }, o)
 }
 
 // TestKnowledge has golden files of what the tools answer that need no run.

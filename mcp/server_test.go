@@ -20,6 +20,7 @@ import (
 
 	"tracerag/calltree"
 	"tracerag/knowledge/index"
+	"tracerag/knowledge/sources"
 	"tracerag/prompt/tokens"
 )
 
@@ -134,7 +135,7 @@ func golden(t *testing.T, name, got string) {
 
 // TestToolsExplainThemselves: an agent knows a tool by what the server says of it.
 func TestToolsExplainThemselves(t *testing.T) {
-	c := client(t, Options{Knowledge: Sources(nil, index.Options{})})
+	c := client(t, Options{Knowledge: sources.New(nil, index.Options{})})
 	tools, err := c.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -116,30 +116,16 @@ func (s *server) around(ctx context.Context, in *unitArgs, what string, of func(
 	})}, nil
 }
 
-// callsKnown says what an empty list of calls does not prove.
+// callsKnown is the line that says what an empty list of calls does not prove.
 func callsKnown(r *knowledge.Repository) string {
-	switch r.Calls {
-	case knowledge.NoCalls:
-		return "calls in the source were not indexed: only those of recorded runs are known\n"
-	case knowledge.OldCalls:
-		return "calls in the source are those of an earlier state of the files\n"
+	if text := lookup.CallsKnown(r); text != "" {
+		return text + "\n"
 	}
 	return ""
 }
 
 func callLine(c *lookup.Call) string {
-	var how []string
-	for _, k := range c.Kinds {
-		switch k {
-		case knowledge.Static:
-			how = append(how, "static")
-		case knowledge.Interface:
-			how = append(how, "interface")
-		case knowledge.Ran:
-			how = append(how, fmt.Sprintf("ran x%d", c.Count))
-		}
-	}
-	text := fmt.Sprintf("%s  %s:%d  %s", c.Name(), c.Path, c.Line, strings.Join(how, ", "))
+	text := fmt.Sprintf("%s  %s:%d  %s", c.Name(), c.Path, c.Line, c.How())
 	if len(c.Lines) > 0 {
 		var at []string
 		for _, line := range c.Lines {
@@ -205,9 +191,5 @@ func testLine(t *lookup.Test) string {
 		}
 		return fmt.Sprintf("ran: %s (%s), trace %s\n", what, passed, r.Trace)
 	}
-	how := "calls it"
-	if t.Steps > 1 {
-		how = fmt.Sprintf("%d calls away", t.Steps)
-	}
-	return fmt.Sprintf("may run: %s  %s:%d  %s\n", t.Name(), t.Path, t.Line, how)
+	return fmt.Sprintf("may run: %s  %s:%d  %s\n", t.Name(), t.Path, t.Line, t.Distance())
 }

@@ -50,6 +50,7 @@ var layers = map[string][]string{
 	"knowledge":         {"code"},
 	"knowledge/sqlite":  {"code", "code/words", "knowledge"},
 	"knowledge/lookup":  {"code", "knowledge", "trace/symbol"},
+	"knowledge/sources": {"knowledge", "knowledge/index", "knowledge/lookup", "locate"},
 	"knowledge/index":   {"code", "code/calls", "code/words", "knowledge", "phrase", "trace", "trace/store", "trace/symbol"},
 	"locate/treesearch": {},
 	"redact":            {"code/words", "redact/rules"},
@@ -91,7 +92,7 @@ var layers = map[string][]string{
 	"eval/throttle": {},
 	"eval/trial":    {"atomicfile", "calltree", "eval", "eval/report", "eval/results", "eval/throttle", "llm", "phrase", "prompt", "prompt/tokens", "record", "session", "source", "trace", "trace/symbol"},
 
-	"mcp": {"calltree", "knowledge", "knowledge/index", "knowledge/lookup", "locate", "prompt", "prompt/tokens", "rank", "session", "source", "trace", "trace/store"},
+	"mcp": {"calltree", "knowledge", "knowledge/lookup", "locate", "prompt", "prompt/tokens", "rank", "session", "source", "trace", "trace/store"},
 
 	"cmd/tracerag": everything,
 }

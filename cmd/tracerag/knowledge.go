@@ -11,6 +11,7 @@ import (
 
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
+	"tracerag/knowledge/sources"
 	"tracerag/knowledge/sqlite"
 	"tracerag/trace/store"
 )
@@ -68,6 +69,36 @@ func (a *app) knowledge(ctx context.Context, k *knowledgeFlags, traces string) (
 		return nil, err
 	}
 	return s, nil
+}
+
+// sources is what is known of repositories for a face, up to date. It indexes the module around
+// where nothing is known of it yet, if it may do so without being asked.
+func (a *app) sources(k *knowledgeFlags, traces string, unasked bool) *sources.Sources {
+	return sources.New(func(ctx context.Context, mayIndex bool) (index.Store, error) {
+		if !mayIndex && !unasked {
+			if err := a.indexed(ctx, k, traces); err != nil {
+				return nil, err
+			}
+		}
+		return a.knowledge(ctx, k, traces)
+	}, index.Options{Traces: []string{traces}})
+}
+
+// indexed returns [knowledge.ErrNotIndexed] where knowledge would index. It makes no file.
+func (a *app) indexed(ctx context.Context, k *knowledgeFlags, traces string) error {
+	s, err := sqlite.OpenRead(ctx, k.path(traces))
+	if isA[*sqlite.MissingError](err) {
+		return knowledge.ErrNotIndexed
+	}
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	known, err := k.knows(ctx, s, a.moduleRoot())
+	if err == nil && !known {
+		err = knowledge.ErrNotIndexed
+	}
+	return err
 }
 
 // knows reports whether a store has what is to be asked about: some repository if the user

@@ -8,7 +8,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"tracerag/knowledge/index"
 	"tracerag/mcp"
 	"tracerag/output"
 	"tracerag/phrase"
@@ -55,8 +54,7 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	o := mcp.Options{Backend: mcp.Traces(look, t.options()), Dir: a.cwd, Mask: look.Mask.Text, Version: version(), WayOut: faceWayOut}
-	o.Knowledge = mcp.Sources(func(ctx context.Context) (index.Store, error) { return a.knowledge(ctx, &k, s.Dir()) },
-		index.Options{Traces: []string{s.Dir()}})
+	o.Knowledge = a.sources(&k, s.Dir(), true)
 	if *allowRun {
 		self, err := innerCommand()
 		if err != nil {

@@ -3,6 +3,7 @@ package lookup
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,6 +17,34 @@ type Call struct {
 	Kinds []knowledge.EdgeKind // how it is known, ascending
 	Lines []int                // of the calls in the caller as it is now, ascending; nil if they are not known
 	Count int64                // calls in recorded runs
+}
+
+// How says in words how a call is known: "static, ran x12".
+func (c *Call) How() string {
+	var how []string
+	for _, k := range c.Kinds {
+		switch k {
+		case knowledge.Static:
+			how = append(how, "static")
+		case knowledge.Interface:
+			how = append(how, "interface")
+		case knowledge.Ran:
+			how = append(how, fmt.Sprintf("ran x%d", c.Count))
+		}
+	}
+	return strings.Join(how, ", ")
+}
+
+// CallsKnown says what an empty list of calls in a repository does not prove; "" if it
+// is complete.
+func CallsKnown(r *knowledge.Repository) string {
+	switch r.Calls {
+	case knowledge.NoCalls:
+		return "calls in the source were not indexed: only those of recorded runs are known"
+	case knowledge.OldCalls:
+		return "calls in the source are those of an earlier state of the files"
+	}
+	return ""
 }
 
 // Callers returns what calls a declaration, what ran most often first.
@@ -117,6 +146,14 @@ type Test struct {
 	*Unit                // nil if the test's source is not in the store
 	Run   *knowledge.Run // that executed it; nil: calls in the source lead there
 	Steps int            // how many calls lead there, where no run is known
+}
+
+// Distance says in words how far a test is from what it may run.
+func (t *Test) Distance() string {
+	if t.Steps > 1 {
+		return fmt.Sprintf("%d calls away", t.Steps)
+	}
+	return "calls it"
 }
 
 // How far callers are followed to tests, and how many functions are looked at.

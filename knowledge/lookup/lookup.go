@@ -70,6 +70,26 @@ func (u *Unit) Name() string { return shortName(&u.Decl) }
 // Place returns where it is: "table/border.go:120-158".
 func (u *Unit) Place() string { return fmt.Sprintf("%s:%d-%d", u.Path, u.Line, u.EndLine) }
 
+// Marks says in words what is to be known of it beside its name: "generated".
+func (u *Unit) Marks() []string {
+	var marks []string
+	for _, m := range []struct {
+		is   bool
+		text string
+	}{
+		{u.Generated, "generated"}, {u.Vendored, "vendored"}, {u.Testdata, "in testdata"},
+		{u.Changed, "its file changed since it was indexed"}, {u.Broken, "does not parse"},
+	} {
+		if m.is {
+			marks = append(marks, m.text)
+		}
+	}
+	if u.Platform != "" {
+		marks = append(marks, "for "+u.Platform)
+	}
+	return marks
+}
+
 func shortName(d *knowledge.Decl) string {
 	name := d.Symbol()
 	if d.Package == "" {
