@@ -18,11 +18,11 @@ type Question struct {
 
 // asked is a question as the formula needs it.
 type asked struct {
-	terms  []string       // stems, and identifiers as a whole
-	words  []string       // of each term as it was first written
-	weight []float64      // of each term
-	index  map[string]int // of each term
-	begin  [256]bool      // whether a term begins with this byte
+	terms  []string        // stems, and identifiers as a whole
+	words  []string        // of each term as it was first written
+	weight []float64       // of each term
+	index  map[string]int  // of each term
+	begin  map[string]bool // the first letters, at most two, of terms
 
 	text     string          // in lower case
 	mentions map[string]bool // words as they are in the text
@@ -36,6 +36,7 @@ const titlePrefix = 50
 func ask(q Question, w *Weights) *asked {
 	a := &asked{
 		index:    map[string]int{},
+		begin:    map[string]bool{},
 		text:     strings.ToLower(q.Text),
 		mentions: map[string]bool{},
 		titled:   map[string]bool{},
@@ -80,7 +81,7 @@ func (a *asked) add(text string, weight float64, w *Weights) {
 		if !ok {
 			i = len(a.terms)
 			a.index[term] = i
-			a.begin[term[0]] = true
+			a.begin[term[:min(2, len(term))]] = true
 			a.terms = append(a.terms, term)
 			a.words = append(a.words, word)
 			a.weight = append(a.weight, 0)
@@ -92,16 +93,16 @@ func (a *asked) add(text string, weight float64, w *Weights) {
 		if t.Group {
 			weight *= w.Related
 			for _, member := range words.Members(t.Text) {
-				a.begin[member[0]] = true
+				a.begin[member[:min(2, len(member))]] = true
 			}
 		}
 		put(t.Text, t.Word, weight)
 	})
 }
 
-// mayHave reports whether the stem of a part may be a term: no ending that is taken
-// off reaches the first letter. Stemming costs more than all else that is done
-// with a word.
+// mayHave reports whether the stem of a part may be a term, by its first letters. Stemming costs more
+// than all else that is done with a word.
 func (a *asked) mayHave(part string) bool {
-	return a.begin[words.Long(part)[0]] || part == "ate" && a.begin['e'] // the one irregular form with another first letter
+	lead := words.Lead(part)
+	return a.begin[lead] || a.begin[lead[:1]]
 }

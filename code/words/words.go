@@ -57,6 +57,22 @@ func PassedOver(part string) bool {
 // abbreviation, without its ending.
 func Stem(part string) string { return english.Stem(infinitive(Long(part)), false) }
 
+// Lead returns the first letters of the stem of a part, at most two, for a small part of what stemming
+// costs: no ending that is taken off reaches them, but for three words. A stem of one letter
+// is the first of them.
+func Lead(part string) string {
+	word := infinitive(Long(part))
+	switch word {
+	case "dying":
+		return "di"
+	case "lying":
+		return "li"
+	case "tying":
+		return "ti"
+	}
+	return word[:min(2, len(word))]
+}
+
 // Long returns the long form of a part that is an abbreviation, other parts as they are.
 func Long(part string) string {
 	if long, ok := abbreviations[part]; ok {

@@ -40,3 +40,23 @@ func TestVerbs(t *testing.T) {
 		}
 	}
 }
+
+// FuzzLead holds the first letters of a stem against the stem.
+func FuzzLead(f *testing.F) {
+	for _, word := range strings.Fields("parsing args err ate rewritten took dying lying tying dies ties skis skies idly gently early only news eyed oed ing ied says yes cry by sky yyy outcome") {
+		f.Add(word)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		Each(text, func(word string) {
+			for _, part := range Split(word) {
+				if PassedOver(part) {
+					continue
+				}
+				stem, lead := Stem(part), Lead(part)
+				if !strings.HasPrefix(stem, lead) && !(len(stem) == 1 && strings.HasPrefix(lead, stem)) {
+					t.Errorf("%q has the stem %q and the lead %q", part, stem, lead)
+				}
+			}
+		})
+	})
+}
