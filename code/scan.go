@@ -65,17 +65,9 @@ const Large = 4 << 20
 // links to directories are not followed, those to files are unless they lead out of the
 // root. What can't be read is a [Gap]; the error is for the root alone.
 func Scan(root string, o Options) (*Listing, error) {
-	abs, err := filepath.Abs(root)
-	if err == nil {
-		abs, err = filepath.EvalSymlinks(abs)
-	}
+	abs, err := Root(root)
 	if err != nil {
-		return nil, fmt.Errorf("list Go files: %w", err)
-	}
-	if info, err := os.Stat(abs); err != nil {
-		return nil, fmt.Errorf("list Go files: %w", err)
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("list Go files: %s is not a directory", root)
+		return nil, err
 	}
 	s := &scan{root: abs, large: cmp.Or(o.Large, Large), options: o}
 	s.idle.L = &s.mu
@@ -92,6 +84,23 @@ func Scan(root string, o Options) (*Listing, error) {
 	}
 	wg.Wait()
 	return s.listing()
+}
+
+// Root returns the root that [Scan] gives the listing of a directory.
+func Root(root string) (string, error) {
+	abs, err := filepath.Abs(root)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return "", fmt.Errorf("list Go files: %w", err)
+	}
+	if info, err := os.Stat(abs); err != nil {
+		return "", fmt.Errorf("list Go files: %w", err)
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("list Go files: %s is not a directory", root)
+	}
+	return abs, nil
 }
 
 // scan is one call of Scan.

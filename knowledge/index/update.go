@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"tracerag/code"
@@ -160,29 +161,25 @@ func (p *plan) current() bool {
 	return p.stored.ID != 0 && !p.stored.Incomplete && len(p.read) == 0 && len(p.gone) == 0 && !p.modules && p.commit == p.stored.Snapshot.Commit
 }
 
-// look finds out what changed, by sizes and times.
+// look finds out what changed, by sizes and times. The store and git are asked while the
+// directory is listed.
 func look(ctx context.Context, w Store, root string) (*plan, error) {
-	listing, err := code.Scan(root, code.Options{})
+	abs, err := code.Root(root)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{listing: listing, git: openGit(listing.Root), files: map[string]knowledge.Stored{}}
-	p.commit = p.git.head(ctx)
-	all, err := w.Repositories(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range all {
-		if r.Root == listing.Root {
-			p.stored = r
-		}
-	}
+	p := &plan{git: openGit(abs), files: map[string]knowledge.Stored{}}
 	var files []knowledge.Stored
-	if p.stored.ID != 0 {
-		if files, err = w.Stored(ctx, p.stored.ID); err != nil {
-			return nil, err
-		}
+	var asking error
+	var wg sync.WaitGroup
+	wg.Go(func() { p.commit = p.git.head(ctx) })
+	wg.Go(func() { p.stored, files, asking = storedAt(ctx, w, abs) })
+	listing, err := code.Scan(abs, code.Options{})
+	wg.Wait()
+	if err = cmp.Or(err, asking); err != nil {
+		return nil, err
 	}
+	p.listing = listing
 	for _, f := range files {
 		p.files[f.Path] = f
 	}
@@ -201,6 +198,21 @@ func look(ctx context.Context, w Store, root string) (*plan, error) {
 	}
 	p.modules = !slices.EqualFunc(listing.Modules, p.stored.Modules, sameModule)
 	return p, ctx.Err()
+}
+
+// storedAt returns what a store has of the repository in a directory.
+func storedAt(ctx context.Context, w Store, root string) (r knowledge.Repository, files []knowledge.Stored, err error) {
+	all, err := w.Repositories(ctx)
+	if err != nil {
+		return r, nil, err
+	}
+	for _, r := range all {
+		if r.Root == root {
+			files, err = w.Stored(ctx, r.ID)
+			return r, files, err
+		}
+	}
+	return r, nil, nil
 }
 
 // changed reports whether a file may not be the one in the store any more.
