@@ -43,11 +43,14 @@ func (s *search) calls() error {
 	if err != nil {
 		return err
 	}
+	known := len(s.found)
 	for i := range decls {
 		s.add(decls[i])
 	}
-	if err := s.score(); err != nil {
-		return err
+	if len(s.found) > known { // to score all takes as long as what came before
+		if err := s.score(); err != nil {
+			return err
+		}
 	}
 	for _, id := range next {
 		if c := s.found[id]; c != nil && !c.ran {

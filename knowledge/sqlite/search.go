@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"tracerag/code"
 	"tracerag/knowledge"
 )
 
@@ -23,9 +24,8 @@ func (s *Store) Search(ctx context.Context, q knowledge.Query) ([]knowledge.Hit,
 	if err != nil {
 		return nil, err
 	}
-	// A few times as many as are asked for are looked up. If the conditions leave too few,
-	// more are.
-	for n := 2*q.Limit + 32; ; n *= 4 {
+	// A few more than are asked for are looked up. If the conditions leave too few, many more are.
+	for n := q.Limit + q.Limit/8 + 32; ; n *= 4 {
 		units := best(all, n)
 		hits, err := s.hits(ctx, &q, units)
 		if err != nil {
@@ -72,8 +72,11 @@ func best(all []ranked, n int) []ranked {
 func (s *Store) score(ctx context.Context, q *knowledge.Query) ([]ranked, error) {
 	const k1, b = 1.2, .75
 	in := scope{to: testFunctions}
-	if q.Tests {
+	switch {
+	case q.Tests:
 		in.to = groups
+	case len(q.Kinds) > 0 && !slices.ContainsFunc(q.Kinds, func(k code.Kind) bool { return !k.Callable() }):
+		in.to = productFunctions + 1
 	}
 	var err error
 	if in.repositories, err = s.ids(ctx, q.Repositories); err != nil {
