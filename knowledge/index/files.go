@@ -20,9 +20,9 @@ import (
 	"tracerag/knowledge"
 )
 
-// batchBytes are those of the source files whose rows are one transaction. FTS5 merges what
-// each transaction adds, so that many small ones take longer; one of that size takes less than a second,
-// and that much is made again after a kill.
+// batchBytes are those of the source files whose rows are one transaction. The terms of each
+// are rows of their own, so that many small ones take longer; one of that size takes less than a
+// second. After a kill that much is made again twice: while one is written, the next is made.
 const batchBytes = 4 << 20
 
 // outcome is what became of a file that was to be read.
@@ -78,18 +78,30 @@ func (p *plan) writeFiles(ctx context.Context, w Store, id int64, progress func(
 		close(done)
 	}()
 
+	// The files behind a batch are read while it is written.
+	batches, written := make(chan knowledge.Change), make(chan error, 1)
+	go func() {
+		var err error
+		for c := range batches {
+			if err == nil {
+				// Also when the context has ended: what was made is kept.
+				if err = w.Write(context.WithoutCancel(ctx), id, c); err != nil {
+					cancel()
+				}
+			}
+		}
+		written <- err
+	}()
 	var batch knowledge.Change
 	var size int64
-	write := func() error {
-		// Also when the context has ended: what was made is kept.
-		err := w.Write(context.WithoutCancel(ctx), id, batch)
+	write := func() {
+		batches <- batch
 		batch, size = knowledge.Change{}, 0
-		return err
 	}
 	// They are written in the order of their paths, so that a store that is made twice has
 	// the same numbers twice.
 	early := map[int]outcome{}
-	take := func(o outcome) error {
+	take := func(o outcome) {
 		r.Read++
 		size += o.size
 		switch {
@@ -106,14 +118,11 @@ func (p *plan) writeFiles(ctx context.Context, w Store, id int64, progress func(
 			r.Lines += o.lines
 		}
 		if size >= batchBytes || len(batch.Seen) >= 2000 {
-			if err := write(); err != nil {
-				return err
-			}
+			write()
 		}
 		if progress != nil {
 			progress(r.Read, len(p.read))
 		}
-		return nil
 	}
 	for o := range done {
 		early[o.n] = o
@@ -123,12 +132,12 @@ func (p *plan) writeFiles(ctx context.Context, w Store, id int64, progress func(
 				break
 			}
 			delete(early, r.Read)
-			if err := take(next); err != nil {
-				return err
-			}
+			take(next)
 		}
 	}
-	return cmp.Or(write(), ctx.Err())
+	write()
+	close(batches)
+	return cmp.Or(<-written, ctx.Err())
 }
 
 // file reads one file, and parses it if it is not the one in the store: with a maker, if what is
