@@ -108,17 +108,20 @@ func attempt(text []byte, unended map[int]bool) attempts {
 
 func (r *reader) readPiece(text []byte, p piece, got parsed) {
 	markers := r.broken
-	r.broken = slices.Clone(markers)
+	// Those in the piece: a file may have as many pieces as markers.
+	first, _ := slices.BinarySearch(markers, p.start)
+	last, _ := slices.BinarySearch(markers, p.end+1)
+	r.broken = slices.Clone(markers[first:last])
 	for _, e := range got.errs {
 		at := min(max(e.Pos.Offset-p.before+p.start, p.start), p.end)
 		r.broken = append(r.broken, at)
 		r.failed(at, e.Msg)
 	}
 	slices.Sort(r.broken)
-	first := len(r.file.Decls)
+	declared := len(r.file.Decls)
 	r.read(p, got.tree, got.fset)
 	if len(got.errs) > 0 && p.before > 0 {
-		r.settle(text, p, first)
+		r.settle(text, p, declared)
 	}
 	r.broken = markers
 }

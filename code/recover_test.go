@@ -136,6 +136,20 @@ func TestHostileFilesEnd(t *testing.T) {
 	}
 }
 
+// TestManyMarkers reads a file of the largest size with as many conflict markers as pieces. Time in
+// proportion to their product would be minutes.
+func TestManyMarkers(t *testing.T) {
+	text := []byte("package p\n" + strings.Repeat("<<<<<<< a\nfunc a(\n", 60_000))
+	begin := time.Now()
+	f := code.Parse(text)
+	if took := time.Since(begin); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if len(f.Decls) != 60_000 {
+		t.Errorf("%d declarations", len(f.Decls))
+	}
+}
+
 // sound checks what holds for every file.
 func sound(f *code.File, text []byte) error {
 	end := 0
