@@ -74,7 +74,7 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 			break
 		}
 		if err != nil {
-			code = a.fail(fmt.Errorf("indexing %s: %w", target, err))
+			code = a.fail(fmt.Errorf("indexing %s: %w", index.Shown(target), err))
 			continue
 		}
 		reports = append(reports, *r)
@@ -99,10 +99,10 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 // index takes one repository in.
 func (a *app) index(ctx context.Context, s *sqlite.Store, target string, o index.Options) (*index.Report, error) {
 	clones, err := os.UserCacheDir()
-	if err != nil {
+	if err != nil && index.IsURL(target) {
 		return nil, err
 	}
-	done := a.wait("cloning " + target)
+	done := a.wait("cloning " + index.Shown(target))
 	place, err := index.Locate(ctx, target, filepath.Join(clones, "tracerag", "repositories"))
 	done()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // CloneError says why a URL can't be cloned.
 type CloneError struct {
-	URL string // without a password
+	URL string // without a password or token
 	Err error
 }
 
@@ -50,7 +50,7 @@ func Clone(ctx context.Context, raw, below string) (dir string, err error) {
 			_, err = g.run(ctx, "", "reset", "-q", "--hard", "FETCH_HEAD")
 		}
 	} else {
-		err = cloneNew(ctx, raw, dir)
+		err = cloneNew(ctx, raw, shown, dir)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -62,7 +62,7 @@ func Clone(ctx context.Context, raw, below string) (dir string, err error) {
 }
 
 // cloneNew clones beside the place, so that a clone that is there is whole.
-func cloneNew(ctx context.Context, raw, dir string) error {
+func cloneNew(ctx context.Context, raw, shown, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
 	}
@@ -76,6 +76,10 @@ func cloneNew(ctx context.Context, raw, dir string) error {
 	if _, err := g.run(ctx, "", "clone", "-q", "--no-tags", "--single-branch", "--no-recurse-submodules", "--no-hardlinks", "--", raw, tree); err != nil {
 		return err
 	}
+	// git keeps the URL as it was given. Nobody asks for it: see Clone.
+	if _, err := openGit(tree).run(ctx, "", "config", "remote.origin.url", shown); err != nil {
+		return err
+	}
 	err = os.Rename(tree, dir)
 	if err != nil && exists(filepath.Join(dir, ".git")) { // another process was faster
 		return nil
@@ -83,7 +87,16 @@ func cloneNew(ctx context.Context, raw, dir string) error {
 	return err
 }
 
-// cloneAt checks a URL. It returns it without a password, and where its clone is kept.
+// Shown is an argument of [Locate] as messages may have it: a URL without a password or token.
+func Shown(arg string) string {
+	if !IsURL(arg) {
+		return arg
+	}
+	shown, _, _ := cloneAt(arg)
+	return shown
+}
+
+// cloneAt checks a URL. It returns it without a password or token, and where its clone is kept.
 func cloneAt(raw string) (shown, place string, err error) {
 	if m := scpLike.FindStringSubmatch(raw); m != nil && !strings.Contains(raw, "://") {
 		place, err := clonePlace(m[1], m[2])
@@ -93,7 +106,10 @@ func cloneAt(raw string) (shown, place string, err error) {
 	if err != nil {
 		return "the URL", "", fmt.Errorf("it can't be read")
 	}
-	shown = u.Redacted()
+	if _, password := u.User.Password(); u.Scheme == "https" || password {
+		u.User = nil // "https://TOKEN@host" is usual, too
+	}
+	shown = u.String()
 	switch u.Scheme {
 	case "https", "ssh":
 		if u.Host == "" {

@@ -1,8 +1,13 @@
 package index_test
 
 import (
+	"bytes"
+	"encoding/pem"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -78,11 +83,100 @@ func TestURLs(t *testing.T) {
 			t.Errorf("%s is a URL: %v, want %v", arg, !want, want)
 		}
 	}
-	for _, raw := range []string{"http://x/y", "ext::sh -c x", "git://x/y", "https:///y", "file:///a/../../b", "https://x/-y", "https://user:hunter2@127.0.0.1:1/a/b", "file:///nowhere/at/all", "ssh://-oProxyCommand=x/y"} {
+	for _, raw := range []string{"http://x/y", "ext::sh -c x", "git://x/y", "https:///y", "file:///a/../../b", "https://x/-y", "https://user:hunter2@127.0.0.1:1/a/b", "https://hunter2@127.0.0.1:1/a/b", "ssh://user:hunter2@-x/y", "file:///nowhere/at/all", "ssh://-oProxyCommand=x/y"} {
 		_, err := index.Clone(t.Context(), raw, t.TempDir())
 		var e *index.CloneError
 		if !errors.As(err, &e) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", raw, err)
+		}
+		if strings.Contains(index.Shown(raw), "hunter2") {
+			t.Errorf("%s is shown as %s", raw, index.Shown(raw))
+		}
+	}
+}
+
+// TestCloneKeepsNoPassword clones from a URL with a password, which is then in no file of the clone.
+func TestCloneKeepsNoPassword(t *testing.T) {
+	r := newRepo(t)
+	r.write("a.go", first)
+	r.commit("Begin")
+	r.git("update-server-info")
+	server := httptest.NewTLSServer(http.FileServer(http.Dir(r.dir)))
+	defer server.Close()
+	certificate := filepath.Join(t.TempDir(), "certificate")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(certificate, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GIT_SSL_CAINFO", certificate)
+	raw := strings.Replace(server.URL, "https://", "https://joe:hunter2@", 1) + "/app"
+	if err := os.Symlink(".git", filepath.Join(r.dir, "app")); err != nil {
+		t.Fatal(err)
+	}
+	below := t.TempDir()
+	for range 2 {
+		place, err := index.Locate(t.Context(), raw, below)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(place.URL, "joe") {
+			t.Errorf("the store is told of %s", place.URL)
+		}
+	}
+	files := 0
+	err := filepath.WalkDir(below, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		files++
+		if text, err := os.ReadFile(path); err != nil || bytes.Contains(text, []byte("hunter2")) {
+			t.Errorf("%s: %v\n%s", path, err, text)
+		}
+		return nil
+	})
+	if err != nil || files == 0 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+// TestOldGitFetchesNothing indexes a repository that lacks a commit, and says where to fetch it:
+// from a program. A git that does not know GIT_NO_LAZY_FETCH would run it.
+func TestOldGitFetchesNothing(t *testing.T) {
+	r := newRepo(t)
+	r.write("a.go", first)
+	r.commit("Begin")
+	lost := r.git("rev-parse", "HEAD")
+	r.write("a.go", first+"\n")
+	r.commit("More")
+	if err := os.Remove(filepath.Join(r.dir, ".git", "objects", lost[:2], lost[2:])); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	ran := filepath.Join(dir, "ran")
+	script := filepath.Join(dir, "script")
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{script: "touch " + ran, filepath.Join(dir, "git"): "unset GIT_NO_LAZY_FETCH\nexec " + real + ` "$@"`} {
+		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, value := range map[string]string{
+		"core.repositoryFormatVersion": "1", "extensions.partialClone": "origin", "remote.origin.promisor": "true",
+		"protocol.ext.allow": "always", "protocol.file.allow": "always", "remote.origin.uploadpack": script, "remote.origin.url": "ext::" + script,
+	} {
+		r.git("config", name, value)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for _, url := range []string{"ext::" + script, r.dir} {
+		r.git("config", "remote.origin.url", url)
+		if got := update(t, open(t), r.dir, index.Options{}); len(got.Gaps) != 1 {
+			t.Errorf("indexing: %+v", got)
+		}
+		if _, err := os.Stat(ran); err == nil {
+			t.Fatalf("git ran the program of %s", url)
 		}
 	}
 }

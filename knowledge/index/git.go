@@ -42,7 +42,7 @@ var safe = []string{
 func (g *git) run(ctx context.Context, stdin string, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, "git", append(append([]string{}, safe...), args...)...)
 	c.Dir = g.dir
-	c.Env = append(environment(), "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1", "LC_ALL=C", "GIT_NO_LAZY_FETCH=1")
+	c.Env = append(environment(), "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1", "LC_ALL=C", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL="+protocols(args[0]))
 	c.Stdin = strings.NewReader(stdin)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
@@ -58,6 +58,17 @@ func (g *git) run(ctx context.Context, stdin string, args ...string) ([]byte, er
 		return nil, fmt.Errorf("git %s: %w", args[0], err)
 	}
 	return out, nil
+}
+
+// protocols are those by which a command may reach another repository. Only those that are given a
+// URL may: others would fetch what is missing from where the repository's own configuration says, with a
+// program that it names (git before 2.45 does not know GIT_NO_LAZY_FETCH). The variable goes before all
+// configuration, in which "protocol.ext.allow" of a repository goes before our "protocol.allow".
+func protocols(command string) string {
+	if command == "clone" || command == "fetch" {
+		return "https:ssh:file"
+	}
+	return "none"
 }
 
 // environment is the process's without what a git that started it says of its repository.
@@ -199,28 +210,26 @@ func (g *git) commits(ctx context.Context, names []string) ([]knowledge.Commit, 
 		return nil, nil
 	}
 	out, err := g.run(ctx, strings.Join(names, "\n")+"\n", "log", "--no-walk=unsorted", "--stdin", "-z", "--name-only", "--no-renames", "--relative",
-		"--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-color", "--pretty=tformat:%x01%H%x00%ct%x00%s")
+		"--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--pretty=tformat:%x00%H%x00%ct%x00%s")
 	if err != nil {
 		return nil, err
 	}
+	// A commit begins with an empty part. Its subject may be empty, a path is not: neither has a
+	// zero byte, and any other byte may be in both.
 	var list []knowledge.Commit
-	for text := range strings.SplitSeq(string(out), "\x01") {
-		parts := strings.Split(text, "\x00")
-		if len(parts) < 3 {
-			continue
-		}
-		seconds, err := strconv.ParseInt(parts[1], 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("git log: %w", err)
-		}
-		subject, first, _ := strings.Cut(parts[2], "\n")
-		c := knowledge.Commit{ID: parts[0], Time: time.Unix(seconds, 0).UTC(), Subject: subject}
-		for _, path := range append([]string{first}, parts[3:]...) {
-			if path = strings.TrimPrefix(path, "\n"); strings.HasSuffix(path, ".go") {
+	parts := strings.Split(string(out), "\x00")
+	for len(parts) >= 4 && parts[0] == "" {
+		seconds, _ := strconv.ParseInt(parts[2], 10, 64) // a damaged date is 1970
+		c := knowledge.Commit{ID: parts[1], Time: time.Unix(seconds, 0).UTC(), Subject: parts[3]}
+		for parts = parts[4:]; len(parts) > 0 && parts[0] != ""; parts = parts[1:] {
+			if path := strings.TrimPrefix(parts[0], "\n"); strings.HasSuffix(path, ".go") {
 				c.Files = append(c.Files, path)
 			}
 		}
 		list = append(list, c)
+	}
+	if len(list) != len(names) {
+		return nil, fmt.Errorf("git log: %d of %d commits", len(list), len(names))
 	}
 	return list, nil
 }
