@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -42,8 +43,32 @@ func (p *plan) updateCalls(ctx context.Context, w Store, id int64, make CallsFun
 		r.CallGaps = append(gaps, "files changed while the calls were made: index again")
 		return err
 	}
-	r.CallGaps, r.CallsMade = gaps, true
+	list, left := ofStored(list, files)
+	r.CallGaps, r.CallsMade = append(gaps, left...), true
 	return w.SetCalls(ctx, id, key, list)
+}
+
+// ofStored leaves out the calls of and to files that are not in the store, and says which files
+// these are. The go command also builds what git ignores (generated code, as a rule), what a link
+// leads to, and what is too large to be taken for code.
+func ofStored(list []knowledge.Call, files []knowledge.Stored) (kept []knowledge.Call, gaps []string) {
+	has := make(map[string]bool, len(files))
+	for _, f := range files {
+		has[f.Path] = f.Problem == ""
+	}
+	without := map[string]bool{}
+	kept = slices.DeleteFunc(list, func(c knowledge.Call) bool {
+		for _, path := range []string{c.Caller.Path, c.Callee.Path} {
+			if !has[path] {
+				without[path] = true
+			}
+		}
+		return !has[c.Caller.Path] || !has[c.Callee.Path]
+	})
+	for _, path := range slices.Sorted(maps.Keys(without)) {
+		gaps = append(gaps, path+": it is not in the index (ignored by git, a link, or too large), and its calls are left out")
+	}
+	return kept, gaps
 }
 
 // moved reports whether files changed. Those whose time can't tell are taken for unchanged.

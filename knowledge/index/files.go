@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -296,8 +297,8 @@ func callInput(path string, f *code.File) (h code.Hash) {
 	return h
 }
 
-// callKey returns a hash of all that the calls of a repository depend on, but for the
-// machine.
+// callKey returns a hash of all that the calls of a repository depend on: also which modules are
+// on this machine.
 func callKey(l *code.Listing, files []knowledge.Stored) (h code.Hash) {
 	s := sha256.New()
 	for _, f := range files {
@@ -319,6 +320,9 @@ func callKey(l *code.Listing, files []knowledge.Stored) (h code.Hash) {
 			if err == nil {
 				sum := sha256.Sum256(text)
 				fmt.Fprintf(s, "%s/%s\x00%x\x00", d, n, sum)
+				if strings.HasSuffix(n, ".sum") {
+					s.Write(missing(text))
+				}
 			}
 		}
 	}

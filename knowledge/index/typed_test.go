@@ -64,3 +64,87 @@ func TestTypedCalls(t *testing.T) {
 	}
 	sameAsFresh(t, s, r.dir, o)
 }
+
+// TestCallsOfFilesThatAreNotListed has generated code that git ignores and the go command builds, and a
+// link that leads out of the repository: calls of the other files are kept.
+func TestCallsOfFilesThatAreNotListed(t *testing.T) {
+	r := newRepo(t)
+	r.write(".gitignore", "generated.go\n")
+	r.write("app.go", "package app\n\nfunc A() { B(); Generated(); Linked() }\n\nfunc B() {}\n")
+	r.write("generated.go", "package app\n\nfunc Generated() { B() }\n")
+	outside := filepath.Join(t.TempDir(), "x.go")
+	if err := os.WriteFile(outside, []byte("package app\n\nfunc Linked() { B() }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(r.dir, "linked.go")); err != nil {
+		t.Fatal(err)
+	}
+	r.commit("Begin")
+	s := open(t)
+	o := index.Options{Calls: index.TypedCalls}
+	got := update(t, s, r.dir, o)
+	n, err := s.Counts(t.Context(), got.Repository.ID)
+	if err != nil || n.Static != 1 {
+		t.Errorf("%d calls, want that of A to B alone: %v", n.Static, err)
+	}
+	if gaps := strings.Join(got.CallGaps, "\n"); !strings.Contains(gaps, "generated.go: it is not in the index") || !strings.Contains(gaps, "linked.go: it is not in the index") {
+		t.Errorf("gaps: %s", gaps)
+	}
+	sameAsFresh(t, s, r.dir, o)
+}
+
+// TestCallsComeBack takes a file away, updates without calls as reading commands do, and brings it
+// back: the calls are made again, though the code is what they were made from.
+func TestCallsComeBack(t *testing.T) {
+	r := newRepo(t)
+	r.write("a.go", "package app\n\nfunc A() { B() }\n")
+	r.write("b.go", "package app\n\nfunc B() {}\n")
+	r.commit("Begin")
+	s := open(t)
+	asked := 0
+	o := index.Options{Calls: callsByName(&asked)}
+	update(t, s, r.dir, o)
+	r.remove("b.go")
+	if got := update(t, s, r.dir, index.Options{}); got.Repository.Calls != knowledge.OldCalls {
+		t.Errorf("without a file the calls are %v", got.Repository.Calls)
+	}
+	r.write("b.go", "package app\n\nfunc B() {}\n")
+	if got := update(t, s, r.dir, index.Options{}); got.Repository.Calls != knowledge.OldCalls {
+		t.Errorf("with the file again, before calls are made, the calls are %v", got.Repository.Calls)
+	}
+	if got := update(t, s, r.dir, o); got.Repository.Calls != knowledge.FreshCalls || asked != 2 {
+		t.Errorf("calls are %v, and were made %d times", got.Repository.Calls, asked)
+	}
+	sameAsFresh(t, s, r.dir, o)
+}
+
+// TestCallsOfModulesThatCome makes the calls again when a module that was missing is on the
+// machine, or go.sum alone changed, and then they are fresh.
+func TestCallsOfModulesThatCome(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("GOMODCACHE", cache)
+	r := newRepo(t)
+	r.write("a.go", "package app\n\nfunc A() {}\n")
+	r.write("go.sum", "example.com/Lib v1.0.0 h1:x=\nexample.com/Lib v1.0.0/go.mod h1:y=\n")
+	r.commit("Begin")
+	s := open(t)
+	asked := 0
+	o := index.Options{Calls: callsByName(&asked)}
+	for i, change := range []func(){
+		func() {},
+		func() {
+			if err := os.MkdirAll(filepath.Join(cache, "example.com", "!lib@v1.0.0"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		},
+		func() { r.write("go.sum", "example.com/Lib v1.0.0 h1:z=\n") },
+	} {
+		change()
+		for range 2 {
+			if got := update(t, s, r.dir, o); got.Repository.Calls != knowledge.FreshCalls || asked != i+1 {
+				t.Errorf("change %d: calls are %v, and were made %d times", i, got.Repository.Calls, asked)
+			}
+		}
+	}
+	sameAsFresh(t, s, r.dir, o)
+}

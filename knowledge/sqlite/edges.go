@@ -78,7 +78,7 @@ func (s *Store) SetCalls(ctx context.Context, repository int64, key code.Hash, c
 				return err
 			}
 		}
-		return t.exec("UPDATE repository SET calls_made = ? WHERE id = ?", key[:], repository)
+		return t.exec("UPDATE repository SET calls_made = ?1, calls_now = ?1 WHERE id = ?2", key[:], repository)
 	})
 }
 

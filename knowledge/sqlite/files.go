@@ -128,6 +128,12 @@ func (s *Store) Write(ctx context.Context, repository int64, c knowledge.Change)
 				return fmt.Errorf("%s: %w", c.Put[i].Path, err)
 			}
 		}
+		if w.lost {
+			// The declaration may come back, and with it the key of the calls that are gone.
+			if err := t.exec("UPDATE repository SET calls_made = zeroblob(length(calls_made)) WHERE id = ?", repository); err != nil {
+				return err
+			}
+		}
 		return w.writeChunks()
 	})
 }
@@ -144,6 +150,7 @@ type fileWriter struct {
 	*transaction
 	repository int64
 	packages   map[string]int64
+	lost       bool // calls were removed
 
 	// By group: the last chunk, and how many declarations there are to write. What is
 	// added to chunks.
@@ -265,11 +272,10 @@ func (w *fileWriter) declsOf(file int64) (map[declName]oldDecl, error) {
 // drop removes declarations, and the calls of and to them.
 func (w *fileWriter) drop(old map[declName]oldDecl) error {
 	for _, d := range old {
-		if err := errors.Join(
-			w.exec("DELETE FROM decl WHERE id = ?", d.id),
-			w.exec("DELETE FROM edge WHERE caller = ?", d.id),
-			w.exec("DELETE FROM edge WHERE callee = ?", d.id),
-			w.orphan(d.unit)); err != nil {
+		from, err1 := w.removed("DELETE FROM edge WHERE caller = ?", d.id)
+		to, err2 := w.removed("DELETE FROM edge WHERE callee = ?", d.id)
+		w.lost = w.lost || from || to
+		if err := errors.Join(err1, err2, w.exec("DELETE FROM decl WHERE id = ?", d.id), w.orphan(d.unit)); err != nil {
 			return err
 		}
 	}

@@ -72,6 +72,20 @@ func (t *transaction) exec(query string, args ...any) error {
 	return err
 }
 
+// removed is exec of a statement that deletes, and reports whether a row was there.
+func (t *transaction) removed(query string, args ...any) (bool, error) {
+	st, err := t.stmt(query)
+	if err != nil {
+		return false, err
+	}
+	r, err := st.Exec(args...)
+	if err != nil {
+		return false, err
+	}
+	n, err := r.RowsAffected()
+	return n > 0, err
+}
+
 // insert returns the number of the new row.
 func (t *transaction) insert(query string, args ...any) (int64, error) {
 	st, err := t.stmt(query)
