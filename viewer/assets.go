@@ -21,7 +21,7 @@ var assets embed.FS
 // same. So this is the whole of the build: modules behind those that they import
 // (the order below), without the words import and export. A name that two modules
 // declare is a syntax error of the sum, which every browser test finds.
-var modules = []string{"dom.js", "data.js", "model.js", "tree.js", "values.js", "code.js", "graph.js", "markdown.js", "rounds.js", "prompt.js", "ranked.js", "main.js"}
+var modules = []string{"dom.js", "data.js", "model.js", "tree.js", "values.js", "known.js", "unit.js", "code.js", "graph.js", "markdown.js", "rounds.js", "prompt.js", "ranked.js", "main.js"}
 
 var (
 	importLine = regexp.MustCompile(`(?m)^import \{[^}]*\} from "[^"]*";\n`)

@@ -36,7 +36,7 @@ func TestInBrowser(t *testing.T) {
 		name string
 		test func(*testing.T, *browsertest.Browser)
 	}{
-		{"tree", testTree}, {"question", testQuestion}, {"rounds", testRounds}, {"over", testOver}, {"start-up", testStartUp}, {"source", testSource}, {"lines that did not run", testIdle}, {"prompt", testPrompt}, {"graph", testGraph}, {"two runs", testTwoRuns},
+		{"tree", testTree}, {"question", testQuestion}, {"in the source", testInSource}, {"rounds", testRounds}, {"over", testOver}, {"start-up", testStartUp}, {"source", testSource}, {"lines that did not run", testIdle}, {"prompt", testPrompt}, {"graph", testGraph}, {"two runs", testTwoRuns},
 		{"report", testReport}, {"sizes", testSizes}, {"many nodes", testManyNodes}, {"deep", testDeep}, {"empty", testEmpty},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t, b) })

@@ -11,7 +11,7 @@ import (
 // the command line: with some options, and with types if the prompt has the declarations
 // that its functions name. showPruned is how a user has what a baseline left out.
 func Views(s *session.Session, views []*session.View, o prompt.Options, types bool, showPruned string) Content {
-	c := Content{Clean: s.Mask.CleanJSON}
+	c := Content{Mask: s.Mask.Text, Clean: s.Mask.CleanJSON}
 	c.Question, c.Rank = questions(s, views, o, types)
 	for _, v := range views {
 		r := s.Run(v)

@@ -16,7 +16,9 @@
 // the children of a node at a time. It then makes elements only for the rows in
 // sight. So searching, folding and drawing need no server, and work in a report.
 // Sources, which have to be looked for on disk, come one by one, and the prompt
-// when the tree is on the screen.
+// when the tree is on the screen. What is known of the source around ([Sources]) only a
+// server shows: where a question leads, and of each declaration its text, callers, callees
+// and tests.
 //
 // # Who may look
 //
@@ -31,7 +33,10 @@
 //     # of the URL, a part that browsers send to no server and put into no Referer;
 //     the script keeps it for the tab and sends it in a header. A cookie would go to
 //     every other port of this machine, too, since cookies do not know ports;
-//   - has no request that changes anything by GET. Asking the model is a POST.
+//   - has no request that changes anything by GET. Asking the model is a POST, and so is
+//     all about the source around, since the index is brought up to date for it.
+//     It names declarations by numbers that the server gave: what a browser has of a
+//     path is masked and escaped.
 //
 // The page may load nothing but its own style and script and connect to nothing but
 // its server (Content-Security-Policy), and its script makes no markup out of

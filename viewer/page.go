@@ -45,6 +45,10 @@ type Content struct {
 	// Rank returns the functions that a question is about, the best first. It is called
 	// by one goroutine at a time; nil ranks nothing.
 	Rank func(question string) ([]Ranked, error)
+	// Sources is what is known of the source, without a run; nil shows nothing of it.
+	Sources Sources
+	// Mask hides the secrets of a text that is shown in pieces. Nil leaves it as it is.
+	Mask func(string) string
 	// Clean is applied to all JSON that leaves, a page's data or an answer: it hides
 	// secrets, and escapes in the strings what a browser would not show. Nil leaves
 	// it as it is.
@@ -66,6 +70,7 @@ type Page struct {
 	watched   []*watched                // which lines ran, by run
 	called    []map[trace.Function]bool // by run
 	observed  map[int]observed          // by node
+	refs      refs
 }
 
 // owned is a function and the run whose sources have it.
@@ -85,7 +90,8 @@ type overview struct {
 	Variants  []prompt.Variant `json:"variants"`
 	Draft     Draft            `json:"draft"`
 	Command   string           `json:"command,omitempty"`
-	Model     string           `json:"model,omitempty"` // that answers; "" none
+	Model     string           `json:"model,omitempty"`     // that answers; "" none
+	InSource  bool             `json:"in_source,omitempty"` // the server knows of the source, too
 	// Start is the node that the page opens at, -1 if there is none.
 	Start int `json:"start"`
 }

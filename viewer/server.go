@@ -118,6 +118,13 @@ func (s *Server) routes(g *guard) http.Handler {
 	mux.HandleFunc("POST /api/prompt", g.known(s.prompt))
 	mux.HandleFunc("POST /api/rank", g.known(s.rank))
 	mux.HandleFunc("POST /api/ask", g.known(s.ask))
+	if s.page.content.Sources != nil {
+		// Posts: each looks at the files first, and brings the store up to date.
+		mux.HandleFunc("POST /api/locate", g.known(s.locate))
+		mux.HandleFunc("POST /api/unit", g.known(s.unit))
+		mux.HandleFunc("POST /api/refresh", g.known(s.refresh))
+		mux.HandleFunc("POST /api/index", g.known(s.index))
+	}
 	return g.protect(mux)
 }
 
@@ -133,6 +140,7 @@ func (s *Server) overview(w http.ResponseWriter, _ *http.Request) {
 	if s.model != nil {
 		o.Model = s.model.Name()
 	}
+	o.InSource = s.page.content.Sources != nil
 	s.writeJSON(w, &o)
 }
 
@@ -254,18 +262,24 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 
 // readDraft reads a request's draft, or answers what is wrong with it.
 func readDraft(w http.ResponseWriter, r *http.Request) (d Draft, ok bool) {
+	ok = readBody(w, r, "draft", &d)
+	return d, ok
+}
+
+// readBody reads what a request has in its body, or answers what is wrong with it.
+func readBody(w http.ResponseWriter, r *http.Request, what string, to any) (ok bool) {
 	// A form of another origin can send other types without asking first.
 	if r.Header.Get("Content-Type") != "application/json" {
 		http.Error(w, "the body is to be application/json", http.StatusUnsupportedMediaType)
-		return d, false
+		return false
 	}
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&d); err != nil {
-		http.Error(w, fmt.Sprintf("the draft cannot be read: %+q", err), http.StatusBadRequest)
-		return d, false
+	if err := dec.Decode(to); err != nil {
+		http.Error(w, fmt.Sprintf("the %s cannot be read: %+q", what, err), http.StatusBadRequest)
+		return false
 	}
-	return d, true
+	return true
 }
 
 func (s *Server) writeJSON(w http.ResponseWriter, v any) {

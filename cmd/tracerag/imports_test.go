@@ -81,7 +81,7 @@ var layers = map[string][]string{
 	"bench/table":       {},
 	"bench/edges":       {"code", "code/calls", "trace"},
 
-	"viewer":             {"calltree", "phrase", "prompt", "session", "source", "trace"},
+	"viewer":             {"calltree", "knowledge", "knowledge/lookup", "locate", "phrase", "prompt", "session", "source", "trace", "trace/symbol"},
 	"viewer/browsertest": {},
 
 	"fixtures/experiments": {},

@@ -17,8 +17,8 @@ import (
 	"tracerag/viewer"
 )
 
-// page puts one trace, or two, on a page.
-func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags, question string, model *pageModel) (*viewer.Page, error) {
+// page puts one trace, or two, on a page, and what is known of the source, if anything is.
+func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags, question string, model *pageModel, src viewer.Sources) (*viewer.Page, error) {
 	if len(names) == 0 {
 		names = []string{"@last"}
 	}
@@ -39,6 +39,7 @@ func (a *app) page(s *store.Store, names []string, t *treeFlags, p *promptFlags,
 	}
 	c := viewer.Views(a.session(s), views, o, p.types, showPruned)
 	c.Draft = viewer.Draft{Question: a.masker().Text(question), Variant: o.Variant, Budget: o.Budget}
+	c.Sources = src
 	c.Command, c.WayOut = a.promptCommand(views, t, p), faceWayOut
 	return viewer.New(c)
 }

@@ -43,7 +43,7 @@ func runReport(a *app, _ context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	page, err := a.page(s, f.Args(), &t, &p, *question, nil)
+	page, err := a.page(s, f.Args(), &t, &p, *question, nil, nil)
 	if err != nil {
 		return a.fail(err)
 	}

@@ -14,7 +14,8 @@ import (
 const viewHelp = `
 view shows a run in the browser: the call tree, the source of each function with
 its calls, a graph of calls and tokens, and the prompt. Two traces make one tree with
-added, removed and changed calls.
+added, removed and changed calls. Of the source around it shows what a question is about,
+and of each function callers, callees and tests, once tracerag index has indexed it.
 
 The page is served on this machine only, until Ctrl-C, and opens only with the
 printed URL. Only the page's Ask button sends anything to a model.`
@@ -24,8 +25,10 @@ func runView(a *app, ctx context.Context, c *command, args []string) int {
 	var t treeFlags
 	var p promptFlags
 	var m modelFlags
+	var k knowledgeFlags
 	question := f.StringP("ask", "q", "", "put this `QUESTION` into the prompt at first")
 	noOpen := f.Bool("no-open", false, "print the URL and open no browser")
+	k.add(f)
 	a.redactFlag(f)
 	a.section(f, "The model")
 	p.addModel(f)
@@ -50,7 +53,9 @@ func runView(a *app, ctx context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	page, err := a.page(s, names, &t, &p, *question, model)
+	src := a.sources(&k, s.Dir(), false)
+	defer src.Close()
+	page, err := a.page(s, names, &t, &p, *question, model, src)
 	if err != nil {
 		return a.fail(err)
 	}

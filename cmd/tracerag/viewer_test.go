@@ -109,6 +109,23 @@ func TestView(t *testing.T) {
 	if len(saved) != 1 || saved[0].Question != "what draws the border?" || !strings.HasPrefix(saved[0].Answer, "It is `table.border`") {
 		t.Errorf("saved is %+v", saved)
 	}
+	// Of the source around nothing is indexed unasked.
+	p.Click("#locate")
+	p.Wait("document.querySelector('.ranked .index')")
+	index := filepath.Join(dir, store.DirName, "knowledge.db")
+	if _, err := os.Stat(index); !os.IsNotExist(err) {
+		t.Errorf("a question made an index: %v", err)
+	}
+	p.Click(".ranked .index")
+	p.Wait("[...document.querySelectorAll('.located li')].some(l => l.innerText.includes('border') && l.innerText.includes('internal/table/table.go:'))")
+	p.Eval("[...document.querySelectorAll('.located li button')].find(b => /^border\\s/.test(b.innerText)).click()", nil)
+	p.Wait("document.querySelector('.unit h2')?.innerText === 'table.border'")
+	if got := p.Text(".unit"); !strings.Contains(got, "In the call tree (") {
+		t.Errorf("the head of border is %q", got)
+	}
+	if _, err := os.Stat(index); err != nil {
+		t.Error(err)
+	}
 	p.Quiet()
 
 	// The page and its keep-alive connection are open; the end is clean anyway.

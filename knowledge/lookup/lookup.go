@@ -148,6 +148,63 @@ func (l *Lookup) Find(ctx context.Context, name string, repositories ...int64) (
 	return nil, &NotFoundError{name, near}
 }
 
+// In returns what a file of a repository declares, in the order of its source; the error is a
+// [*NotFoundError] if the store has no such file.
+func (l *Lookup) In(ctx context.Context, repository int64, path string) ([]*Unit, error) {
+	files, err := l.Store.Files(ctx, []string{path}, []int64{repository})
+	if err != nil {
+		return nil, err
+	}
+	files = slices.DeleteFunc(files, func(f knowledge.File) bool { return f.Path != path })
+	if len(files) == 0 {
+		return nil, &NotFoundError{Name: path}
+	}
+	decls, err := l.Store.In(ctx, []int64{files[0].ID})
+	if err != nil {
+		return nil, err
+	}
+	return l.Units(ctx, decls)
+}
+
+// At returns the declaration that a file has under a name, the one nearest to a line
+// if there are several. The error is a [*NotFoundError] if there is none.
+func (l *Lookup) At(ctx context.Context, repository int64, path, name string, line int) (*Unit, error) {
+	units, err := l.In(ctx, repository, path)
+	if err != nil {
+		return nil, err
+	}
+	units = slices.DeleteFunc(units, func(u *Unit) bool { return u.Decl.Name != name })
+	if len(units) == 0 {
+		return nil, &NotFoundError{Name: path + ": " + name}
+	}
+	nearest(units, line)
+	return units[0], nil
+}
+
+// Function returns the declarations that a function of a program may be compiled from, the
+// likeliest first: by its package's import path, its name without type arguments ("F",
+// "(*T).M", "init"), and its file and line, of which the directory may be another one. None
+// is no error.
+func (l *Lookup) Function(ctx context.Context, pkg, name, file string, line int) ([]*Unit, error) {
+	decls, err := l.named(ctx, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	base := func(p string) string { return p[strings.LastIndexAny(p, `/\`)+1:] }
+	decls = slices.DeleteFunc(decls, func(d knowledge.Decl) bool {
+		return d.Package != pkg || d.Name != name || !d.Kind.Callable() || base(d.Path) != base(file)
+	})
+	units, err := l.Units(ctx, decls)
+	nearest(units, line)
+	return units, err
+}
+
+// nearest orders units by how far they are from a line.
+func nearest(units []*Unit, line int) {
+	away := func(u *Unit) int { return max(u.Line-line, line-u.EndLine, 0) }
+	slices.SortStableFunc(units, func(a, b *Unit) int { return cmp.Compare(away(a), away(b)) })
+}
+
 // Units returns declarations as they are now, in the order of [Lookup.Find].
 func (l *Lookup) Units(ctx context.Context, decls []knowledge.Decl) ([]*Unit, error) {
 	decls = slices.Clone(decls)

@@ -7,12 +7,14 @@ import { values } from "./values.js";
 import { data } from "./data.js";
 
 export class Code {
-  #model; #go; #panel;
+  #model; #go; #panel; #unit;
   #texts = new Map(); // promises of sources, by function
   #shown = 0; // the last that was asked for
 
-  constructor(model, panel, go) {
+  // unit is who shows declarations in the same panel; null: nobody does.
+  constructor(model, panel, go, unit) {
     this.#model = model;
+    this.#unit = unit;
     this.#panel = panel;
     this.#go = go;
     panel.append(el("p", { class: "empty" }, "Choose a call in the tree to read the function that was called."));
@@ -27,10 +29,14 @@ export class Code {
     return this.#texts.get(fn);
   }
 
+  // leave is told that the panel is somebody else's now.
+  leave() { this.#shown++; }
+
   // show shows the function of node i; line is scrolled to, and fn another
   // function than the node's, such as that of the first run.
   async show(i, line, fn = this.#model.func[i]) {
     const turn = ++this.#shown;
+    this.#unit?.leave();
     const [text, observed] = await Promise.all([
       this.#text(fn).catch((err) => ({ note: err.message })),
       this.#model.marks[i] & mark.observed ? data.values(i).catch(() => undefined) : undefined,
@@ -65,7 +71,8 @@ export class Code {
         m.was && m.was[i] >= 0 && m.was[i] !== m.func[i] ? el("span", null,
           el("button", { type: "button", class: "link", onclick: () => this.show(i, 0, fn === m.was[i] ? m.func[i] : m.was[i]) },
             fn === m.was[i] ? "as in the second run" : "as in the first run")) : null,
-        callers.length ? el("label", { class: "elsewhere" }, "also called by ", this.#chooser(callers)) : null),
+        callers.length ? el("label", { class: "elsewhere" }, "also called by ", this.#chooser(callers)) : null,
+        this.#unit ? el("button", { type: "button", class: "link in-source", onclick: () => this.#unit.show({ func: fn }) }, "In the source: callers, tests") : null),
       text.idle?.includes("n") ? el("p", { class: "hint" }, "Pale lines did not run, in any call of the function.") : null,
       text.note ? el("p", { class: "note" }, text.note + ".") : null);
   }

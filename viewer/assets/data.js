@@ -1,5 +1,6 @@
 // Where the data is: in the file, of a report, or at the server. Both answer
-// overview, source, prompt and rank; only a server can ask a model.
+// overview, source, prompt and rank; only a server can ask a model, and knows of the source
+// what did not run.
 
 const embedded = document.getElementById("data");
 
@@ -47,6 +48,11 @@ class Served {
   async values(node) { return (await this.#fetch("values/" + node)).json(); }
   async prompt(draft, signal) { return (await this.#fetch("prompt", draft, signal)).json(); }
   async rank(question) { return (await this.#fetch("rank", { question, variant: "" })).json(); }
+
+  async locate(question) { return (await this.#fetch("locate", { question })).json(); }
+  async unit(ref) { return (await this.#fetch("unit", ref)).json(); }
+  async refresh() { return (await this.#fetch("refresh", {})).json(); }
+  async index() { return (await this.#fetch("index", {})).json(); }
 
   // ask calls each with every event of the answer.
   async ask(draft, signal, each) {

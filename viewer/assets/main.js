@@ -4,6 +4,7 @@ import { el, byID, number, plural } from "./dom.js";
 import { data } from "./data.js";
 import { Model } from "./model.js";
 import { Tree } from "./tree.js";
+import { Unit } from "./unit.js";
 import { Code } from "./code.js";
 import { Graph } from "./graph.js";
 import { Prompt } from "./prompt.js";
@@ -114,7 +115,8 @@ async function start() {
 
   const narrow = matchMedia("(max-width: 760px)");
   const go = (i, line) => { tree.reveal(i, true); select(i, line); };
-  const code = new Code(model, panels.source, go);
+  const unit = overview.in_source ? new Unit(model, panels.source, go, () => code.leave()) : null;
+  const code = new Code(model, panels.source, go, unit);
   const select = (i, line, keep) => {
     code.show(i, line);
     graph.mark(i);
@@ -130,7 +132,8 @@ async function start() {
     (fn, line) => { const i = model.first.get(fn); if (i !== undefined) { tree.reveal(i, true); code.show(i, line, fn); graph.mark(i); show("source"); } },
     (account) => { model.setPrompt(account); tree.draw(); graph.draw(); },
     (question) => ranked.asked(question));
-  const ranked = new Ranked(overview, model, (fn) => go(model.first.get(fn)), () => { show("prompt"); prompt.ask(); }, (question) => prompt.put(question));
+  const ranked = new Ranked(overview, model, (fn) => go(model.first.get(fn)), () => { show("prompt"); prompt.ask(); }, (question) => prompt.put(question),
+    unit && ((ref) => { unit.show(ref); show("source"); }));
 
   const search = byID("search"), found = byID("found");
   search.addEventListener("input", () => {

@@ -1,14 +1,17 @@
 // A question, and the functions that it is about: who does not know a name begins here.
 
-import { el, byID, plural } from "./dom.js";
+import { el, byID, copy, plural } from "./dom.js";
 import { data } from "./data.js";
+import { known } from "./known.js";
 
 export class Ranked {
-  #model; #go; #ask; #more; #input; #box; #turn = 0;
+  #model; #go; #ask; #more; #open; #input; #box; #turn = 0;
+  #inSource = false; // what was asked last: about the source, not about the run
 
-  // go is told which function was chosen, ask that the question is for the model, and more
-  // what was asked.
-  constructor(overview, model, go, ask, more) {
+  // go is told which function was chosen, ask that the question is for the model, more
+  // what was asked, and open which declaration was chosen; null: the source is not known.
+  constructor(overview, model, go, ask, more, open) {
+    this.#open = open;
     this.#model = model;
     this.#go = go;
     this.#ask = ask;
@@ -19,7 +22,9 @@ export class Ranked {
     this.#input.disabled = !data.live;
     byID("ask").hidden = !data.live && !overview.draft.question;
     byID("rank").hidden = !data.live;
-    byID("ask").addEventListener("submit", (e) => { e.preventDefault(); this.#more(this.#input.value.trim()); this.list(); });
+    byID("locate").hidden = !open;
+    byID("ask").addEventListener("submit", (e) => { e.preventDefault(); this.#submit(false); });
+    byID("locate").addEventListener("click", () => this.#submit(true));
     this.#input.addEventListener("keydown", (e) => {
       if (e.key === "ArrowDown") this.#box.querySelector("li button")?.focus();
       else if (e.key === "Escape") this.#close();
@@ -38,27 +43,60 @@ export class Ranked {
     if (!this.#box.hidden) this.list();
   }
 
+  #submit(inSource) {
+    this.#inSource = inSource;
+    this.#more(this.#input.value.trim());
+    this.list();
+  }
+
   // list shows what the question is about.
   async list() {
-    const turn = ++this.#turn, question = this.#input.value.trim();
+    const turn = ++this.#turn, question = this.#input.value.trim(), inSource = this.#inSource;
     if (!question) return this.#close();
     this.#box.hidden = false;
-    this.#box.replaceChildren(el("p", { class: "hint", role: "status" }, "Ranking the functions that ran …"));
+    this.#box.setAttribute("aria-label", inSource ? "What in the source the question is about" : "Functions that the question is about");
+    this.#box.replaceChildren(el("p", { class: "hint", role: "status" }, inSource ? "Looking in the source …" : "Ranking the functions that ran …"));
     let rows;
     try {
-      rows = await data.rank(question);
+      rows = inSource ? await data.locate(question) : await data.rank(question);
     } catch (err) {
       if (turn === this.#turn) this.#box.replaceChildren(el("p", { class: "error", role: "alert" }, err.message));
       return;
     }
     if (turn !== this.#turn) return;
-    const known = rows.filter((r) => this.#model.first.has(r.func));
-    this.#box.replaceChildren(
-      el("div", { class: "ranked-head" },
-        el("span", { class: "hint", role: "status" }, known.length ? plural(known.length, "function") + ", the best first" : "No function has words of this question."),
-        data.live && this.model ? el("button", { type: "button", class: "link", onclick: () => this.#ask() }, "Ask " + this.model) : null,
-        el("button", { type: "button", class: "quiet", "aria-label": "Close the list", title: "Close the list", onclick: () => this.#close() }, "×")),
-      ...(known.length ? [el("ol", null, ...known.map((r) => this.#row(r)))] : []));
+    if (inSource) return this.#located(rows);
+    const ran = rows.filter((r) => this.#model.first.has(r.func));
+    this.#box.replaceChildren(this.#head(ran.length ? plural(ran.length, "function") + ", the best first" : "No function has words of this question."),
+      ...(ran.length ? [el("ol", null, ...ran.map((r) => this.#row(r)))] : []));
+  }
+
+  #head(words) {
+    return el("div", { class: "ranked-head" },
+      el("span", { class: "hint", role: "status" }, words),
+      data.live && this.model ? el("button", { type: "button", class: "link", onclick: () => this.#ask() }, "Ask " + this.model) : null,
+      el("button", { type: "button", class: "quiet", "aria-label": "Close the list", title: "Close the list", onclick: () => this.#close() }, "×"));
+  }
+
+  // located shows what was found in the source: functions and files, the runs that executed
+  // the best of them, and how to record one that does.
+  #located(a) {
+    const found = a.functions ?? [], record = a.record;
+    const words = a.unknown ? "The source is not known." : found.length ? plural(found.length, "function") + " in the source, the best first" : "Nothing in the source has words of this question.";
+    this.#box.replaceChildren(this.#head(words), el("div", { class: "located" },
+      known(a, () => this.list()),
+      found.length ? el("ol", { "aria-label": "Functions" }, ...found.map((f) => this.#place(f, f.name, `${f.path}:${f.line}` + (f.why ? " · " + f.why : "")))) : null,
+      a.files?.length ? el("h3", null, "Files") : null,
+      a.files?.length ? el("ol", { "aria-label": "Files" }, ...a.files.map((f) => this.#place(f, f.path, (f.functions ?? []).join(", ")))) : null,
+      a.runs?.length ? el("h3", null, "Saved runs that executed some of the first") : null,
+      a.runs?.length ? el("ul", null, ...a.runs.map((r) => el("li", null, r.text + ", ", el("span", { class: "mono" }, r.trace), r.here ? ", on this page" : ""))) : null,
+      record ? el("h3", null, `To see ${found[0]?.name ?? "it"} run (the test ${record.why})`) : null,
+      record ? el("p", { class: "shell" }, el("code", { title: record.line }, record.line),
+        el("button", { type: "button", class: "quiet", "aria-label": "Copy the command", onclick: (e) => copy(e.currentTarget, record.line) }, "Copy")) : null));
+  }
+
+  #place(ref, name, why) {
+    return el("li", null, el("button", { type: "button", title: `${ref.path}${ref.line ? ":" + ref.line : ""}`, onclick: (e) => { this.#current(e.currentTarget); this.#open({ ref: ref.ref }); } },
+      el("span", { class: "ranked-name" }, el("bdi", null, name)), el("span", { class: "ranked-why" }, why)));
   }
 
   #row(r) {
@@ -67,9 +105,13 @@ export class Ranked {
   }
 
   #choose(button, func) {
+    this.#current(button);
+    this.#go(func);
+  }
+
+  #current(button) {
     for (const b of this.#box.querySelectorAll("[aria-current]")) b.removeAttribute("aria-current");
     button.setAttribute("aria-current", "true");
-    this.#go(func);
   }
 
   #close() {
