@@ -28,6 +28,8 @@ type Question struct {
 type Options struct {
 	Weights *Weights // nil is Default
 	Limit   int      // of functions, files and packages; 0 is 10
+	// Nearest finds functions by vectors; nil has none.
+	Nearest Nearest
 	// Text reads a file of a repository; nil reads the working tree.
 	Text func(r *knowledge.Repository, path string) ([]byte, error)
 }
@@ -50,6 +52,7 @@ var lists = []struct {
 	{"ran", always, (*search).ran, nil},
 	{"words", always, (*search).words, nil},
 	{"names", func(w *Weights) float64 { return given(w.Names) }, (*search).names, nil},
+	{"vectors", func(w *Weights) float64 { return w.Vectors }, (*search).vectors, nil},
 	{"literals", func(w *Weights) float64 { return w.Literals }, (*search).literals, nil},
 	{"frames", func(w *Weights) float64 { return w.Frames }, (*search).frames, nil},
 	{"tests", func(w *Weights) float64 { return w.Tests }, (*search).tests, nil},

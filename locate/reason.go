@@ -12,13 +12,14 @@ import (
 
 // Kinds of reasons beside those of package rank.
 const (
-	Placed  rank.Kind = "place"
-	History rank.Kind = "history"
-	Frame   rank.Kind = "frame"
-	Literal rank.Kind = "literal"
-	Tested  rank.Kind = "tested"
-	Calls   rank.Kind = "calls"
-	Routed  rank.Kind = "repository"
+	Placed   rank.Kind = "place"
+	History  rank.Kind = "history"
+	Frame    rank.Kind = "frame"
+	Literal  rank.Kind = "literal"
+	Tested   rank.Kind = "tested"
+	Calls    rank.Kind = "calls"
+	Routed   rank.Kind = "repository"
+	Vectored rank.Kind = "vectors"
 )
 
 // Say returns a reason in words.
@@ -36,6 +37,8 @@ func Say(r rank.Reason) string {
 		return "called by " + r.What
 	case Calls:
 		return r.What
+	case Vectored:
+		return "its vector is near"
 	case rank.Named:
 		return "the report says " + r.What
 	}

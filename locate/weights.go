@@ -8,7 +8,7 @@ type Weights struct {
 	Text rank.Weights
 
 	// Added for what a list found, which is at most 1 each.
-	Place, History, Frames, Literals, Tests, Calls float64
+	Place, History, Frames, Literals, Tests, Calls, Vectors float64
 
 	// Route is added to the functions of a repository by how likely the report means
 	// it.
@@ -27,7 +27,7 @@ type Weights struct {
 // each is worth.
 var Default = Weights{
 	Text:  rank.Default,
-	Place: .3, History: .2, Frames: 2, Literals: .1, Tests: .02, Calls: .02,
+	Place: .3, History: .2, Frames: 2, Literals: .1, Tests: .02, Calls: .02, Vectors: .3,
 	Route: .5,
 	Names: true,
 }

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -30,8 +31,11 @@ func main() {
 	ablate := flag.Bool("ablate", false, "also measure without each list of evidence")
 	cases := flag.Bool("cases", false, "print a line for each case")
 	decoys := flag.String("decoys", "", "clones of other `repositories`, DIR,DIR,...: also measure routing over all of them")
+	embed := flag.String("embed", "", "also measure vectors, made by the `URL` of a server of embeddings (hours with a slow one)")
+	embedModel := flag.String("embed-model", "default", "the `model` that makes them")
+	vectors := flag.String("vectors", filepath.Join(os.TempDir(), "locating-vectors"), "the `file` that keeps them")
 	flag.Parse()
-	if err := run(os.Stdout, os.Stderr, settings{*corpus, *clones, *split, *refit, *ablate, *cases, *decoys}); err != nil {
+	if err := run(os.Stdout, os.Stderr, settings{*corpus, *clones, *split, *refit, *ablate, *cases, *decoys, *embed, *embedModel, *vectors}); err != nil {
 		fmt.Fprintln(os.Stderr, "locating:", err)
 		os.Exit(1)
 	}
@@ -41,6 +45,8 @@ type settings struct {
 	corpus, clones, split string
 	refit, ablate, cases  bool
 	decoys                string
+
+	embed, embedModel, vectors string
 }
 
 func run(w, log io.Writer, set settings) error {
@@ -88,6 +94,15 @@ func run(w, log io.Writer, set settings) error {
 				return err
 			}
 			row(t, a.name, rs)
+		}
+	}
+	if set.embed != "" {
+		e, err := newEmbedder(set.embed, set.embedModel, set.vectors)
+		if err != nil {
+			return err
+		}
+		if err := withVectors(all, e, func(name string, rs []result) { row(t, name, rs) }); err != nil {
+			return err
 		}
 	}
 	traced, ranked, err := traceAll(all, set.corpus, set.split)

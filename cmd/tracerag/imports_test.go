@@ -37,7 +37,7 @@ var layers = map[string][]string{
 
 	"locate":                  {"code", "code/words", "knowledge", "phrase", "rank", "trace/symbol"},
 	"knowledge/knowledgetest": {"code", "code/words", "knowledge"},
-	"bench/locating":          {"knowledge", "knowledge/knowledgetest", "locate", "rank"},
+	"bench/locating":          {"knowledge", "knowledge/index", "knowledge/knowledgetest", "llm", "locate", "rank"},
 
 	"trace/recordtest":  {"trace", "trace/store", "trace/target"},
 	"trace/profiles":    {"trace", "trace/symbol", "trace/target"},

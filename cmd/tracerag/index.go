@@ -21,8 +21,9 @@ const mostCalls = 15 * time.Second
 
 const indexHelp = `
 index reads Go repositories and keeps what it finds in one file: declarations, their words,
-calls, the git history, and the saved runs of each. Nothing is run, no model is asked. Run
-again, it reads only what changed.
+calls, the git history, and the saved runs of each. No program of them is run (types come from
+the go command), and no model is asked but by --embed-model. Run again, it reads only what
+changed.
 
   tracerag index                                      the module around
   tracerag index ../app ../lib                        several repositories in one file
@@ -37,6 +38,8 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, indexHelp)
 	var k knowledgeFlags
 	k.add(f)
+	var e embedFlags
+	e.add(f, "make the vectors of functions")
 	edges := f.String("edges", "auto", "make the calls between declarations: yes, no, or auto: if they take less than "+phrase.Duration(mostCalls))
 	asJSON := f.Bool("json", false, "print what was made as JSON")
 	if code, ok := a.parse(c, f, args); !ok {
@@ -78,6 +81,11 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 			continue
 		}
 		reports = append(reports, *r)
+	}
+	if e.model != "" && code == exitOK {
+		if err := a.embed(ctx, s, &e); err != nil {
+			code = a.fail(err)
+		}
 	}
 	if *asJSON {
 		if err := a.printJSON(append([]index.Report{}, reports...)); err != nil {

@@ -30,6 +30,8 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	asJSON := f.Bool("json", false, "print the answer as JSON")
 	var k knowledgeFlags
 	k.add(f)
+	var e embedFlags
+	e.add(f, "also count vectors")
 	a.redactFlag(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
@@ -68,7 +70,11 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	defer func() { _ = s.Close() }()
-	found, err := locate.Locate(ctx, s, q, locate.Options{Limit: *limit})
+	near, err := a.nearest(s, &e)
+	if err != nil {
+		return a.fail(err)
+	}
+	found, err := locate.Locate(ctx, s, q, locate.Options{Limit: *limit, Nearest: near})
 	if err != nil {
 		return a.fail(err)
 	}

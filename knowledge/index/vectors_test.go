@@ -1,0 +1,120 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tracerag/knowledge/index"
+	"tracerag/knowledge/sqlite"
+)
+
+// letters is a model of a kind: near are texts with the same letters.
+func letters(asked *[]string) index.EmbedFunc {
+	return func(_ context.Context, texts []string) ([][]float32, error) {
+		var out [][]float32
+		for _, t := range texts {
+			*asked = append(*asked, t)
+			v := make([]float32, 26)
+			for _, c := range strings.ToLower(t) {
+				if 'a' <= c && c <= 'z' {
+					v[c-'a']++
+				}
+			}
+			out = append(out, v)
+		}
+		return out, nil
+	}
+}
+
+// stars hides one text.
+type stars struct{}
+
+func (stars) LearnText(string)        {}
+func (stars) Text(text string) string { return strings.ReplaceAll(text, "eeeee", "*****") }
+
+// TestEmbed makes vectors once for each text, and finds functions by them.
+func TestEmbed(t *testing.T) {
+	root := t.TempDir()
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(root, path), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", "module example.com/zoo\n")
+	write("zoo.go", "package zoo\n\n// zebra jazz\nfunc zzz() { jazz(\"zzzzz\") }\n\nfunc eee() { see(\"eeeee\") }\n\ntype T int\n")
+	write("zoo_test.go", "package zoo\n\nfunc testing() {}\n")
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "knowledge.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var asked []string
+	embed := func(wantMade, wantAsked int) {
+		t.Helper()
+		asked = nil
+		if _, err := index.Update(t.Context(), s, root, index.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		made, err := index.Embed(t.Context(), s, "letters", letters(&asked), stars{}, func(int) {})
+		if err != nil || made != wantMade || len(asked) != wantAsked {
+			t.Errorf("made %d of %q: %v", made, asked, err)
+		}
+	}
+	embed(2, 2)
+	if text := strings.Join(asked, "|"); !strings.Contains(text, "zebra jazz") || strings.Contains(text, "eeeee") || strings.Contains(text, "testing") {
+		t.Errorf("sent: %s", text)
+	}
+	embed(0, 0)
+	near, err := s.Nearest(t.Context(), "letters", mustEmbed(t, "zzz"), nil, 5)
+	if err != nil || len(near) != 2 || near[0].Name != "zzz" || near[0].Cosine <= near[1].Cosine || near[0].Cosine > 1.0001 {
+		t.Errorf("near zzz: %+v, %v", near, err)
+	}
+	if near, err := s.Nearest(t.Context(), "another", mustEmbed(t, "zzz"), nil, 5); err != nil || len(near) != 0 {
+		t.Errorf("another model has %v, %v", near, err)
+	}
+	if near, err := s.Nearest(t.Context(), "letters", []float32{1, 2}, nil, 5); err != nil || len(near) != 0 {
+		t.Errorf("vectors of another length: %v, %v", near, err)
+	}
+
+	// Formatting and moving make none; a change makes one.
+	write("zoo.go", "package zoo\n\ntype T int\n")
+	write("moved.go", "package zoo\n\n//   zebra   jazz\nfunc zzz() {\n\tjazz(\"zzzzz\")\n}\n\nfunc eee() { see(\"more\") }\n")
+	embed(1, 1)
+
+	// What came before an interruption is kept.
+	many := "package zoo\n"
+	for i := range 100 {
+		many += "\nfunc f" + strings.Repeat("x", i) + "() {}\n"
+	}
+	write("many.go", many)
+	if _, err := index.Update(t.Context(), s, root, index.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	broke := errors.New("no server")
+	calls := 0
+	made, err := index.Embed(t.Context(), s, "letters", func(ctx context.Context, texts []string) ([][]float32, error) {
+		if calls++; calls > 1 {
+			return nil, broke
+		}
+		return letters(&asked)(ctx, texts)
+	}, stars{}, func(int) {})
+	if err != broke || made != 64 {
+		t.Errorf("made %d before %v", made, err)
+	}
+	embed(36, 36)
+}
+
+func mustEmbed(t *testing.T, text string) []float32 {
+	t.Helper()
+	var asked []string
+	v, err := letters(&asked)(t.Context(), []string{text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v[0]
+}
