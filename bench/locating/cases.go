@@ -33,9 +33,6 @@ type gold struct {
 	Function string `json:"function"`
 }
 
-// key names a function as gold does.
-func (g gold) key() string { return g.File + "\x00" + g.Function }
-
 // isGold reports whether the fix changed a function of a file.
 func (b *bug) isGold(file, function string) bool {
 	return slices.Contains(b.Gold, gold{file, function})
