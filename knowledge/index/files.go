@@ -112,9 +112,6 @@ func (p *plan) writeFiles(ctx context.Context, w Store, id int64, progress func(
 			batch.Seen = append(batch.Seen, *o.seen)
 		default:
 			batch.Put = append(batch.Put, *o.parsed)
-			if what := o.parsed.Stored.Problem; what != "" {
-				r.Gaps = append(r.Gaps, Gap{o.parsed.Path, what})
-			}
 			r.Parsed++
 			r.Lines += o.lines
 		}

@@ -459,6 +459,13 @@ func TestSkipped(t *testing.T) {
 	r.write("a.go", first)
 	r.write("data.go", "package app\n\nvar data = `"+strings.Repeat("x", 5<<20)+"`\n")
 	r.write("broken.go", "package app\n\nfunc Whole() {}\n\nfunc broken( {\n")
+	// Written just now, they would be read again: their times could not tell.
+	old := time.Now().Add(-time.Hour)
+	for _, path := range []string{"a.go", "data.go", "broken.go"} {
+		if err := os.Chtimes(filepath.Join(r.dir, path), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s := open(t)
 	got := update(t, s, r.dir, index.Options{})
 	if len(got.Gaps) != 1 || got.Gaps[0] != (index.Gap{Path: "data.go", What: "it has 5 MB, which is taken for data"}) {
@@ -469,6 +476,10 @@ func TestSkipped(t *testing.T) {
 	}
 	if got = update(t, s, r.dir, index.Options{}); got.Read != 0 || len(got.Gaps) != 1 {
 		t.Errorf("again: %+v", got)
+	}
+	r.write("a.go", first+"\n")
+	if got = update(t, s, r.dir, index.Options{}); got.Parsed != 1 || len(got.Gaps) != 1 {
+		t.Errorf("after a change of another file: %+v", got)
 	}
 	r.write("data.go", "package app\n\nvar data = 1\n")
 	if got = update(t, s, r.dir, index.Options{}); got.Parsed != 1 || len(got.Gaps) != 0 {

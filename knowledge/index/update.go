@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -98,7 +99,7 @@ func (p *plan) carryOut(ctx context.Context, w Store, o Options) (*Result, error
 // changed.
 func (p *plan) update(ctx context.Context, w Store, o Options, r *Result) (id int64, err error) {
 	if p.current() {
-		p.unread(r)
+		unread(r, slices.Collect(maps.Values(p.files)))
 		return p.stored.ID, nil
 	}
 	name := cmp.Or(o.Name, filepath.Base(p.listing.Root))
@@ -122,6 +123,7 @@ func (p *plan) update(ctx context.Context, w Store, o Options, r *Result) (id in
 	if err != nil {
 		return id, err
 	}
+	unread(r, files)
 	snapshot := knowledge.Snapshot{Commit: p.commit}
 	if snapshot.Uncommitted, err = p.git.uncommitted(ctx, p.commit, files); err != nil {
 		r.Gaps = append(r.Gaps, Gap{".git", err.Error()})
@@ -134,9 +136,9 @@ func (p *plan) update(ctx context.Context, w Store, o Options, r *Result) (id in
 	return id, w.Finish(ctx, id, number, snapshot, callKey(p.listing, files))
 }
 
-// unread lists the files that could not be read before, and are as they were.
-func (p *plan) unread(r *Result) {
-	for _, f := range p.files {
+// unread lists the files that could not be read: in this update, or before and as they were.
+func unread(r *Result, files []knowledge.Stored) {
+	for _, f := range files {
 		if f.Problem != "" {
 			r.Gaps = append(r.Gaps, Gap{f.Path, f.Problem})
 		}
