@@ -156,10 +156,16 @@ func testInSource(t *testing.T, b *browsertest.Browser) {
 	}
 	p.Quiet()
 
-	// A report knows nothing of it.
-	if _, err := page.WriteReport(new(strings.Builder), 1<<20); err != nil {
+	// What is gone is said to be, beside what was shown.
+	p.Resize(1280, 800)
+	if err := os.Remove(filepath.Join(f.dir, hostileName)); err != nil {
 		t.Fatal(err)
 	}
+	p.Eval("[...document.querySelectorAll('.around button')].find(b => b.innerText === 'draw.frame').click()", nil)
+	p.Wait("document.querySelector('.unit .error[role=alert]')?.innerText.includes('no declaration')")
+	title("draw.border")
+
+	// A report knows nothing of it.
 	p = b.Open(t, 1280, 800)
 	file := filepath.Join(t.TempDir(), "report.html")
 	out, err := os.Create(file)

@@ -221,6 +221,23 @@ func TestInSource(t *testing.T) {
 	if a := ask("refresh", "{}", 200); a.Unknown || len(a.Of) != 1 {
 		t.Errorf("refreshed %+v", a)
 	}
+	// What takes long to read is said to be stale, on each answer, until all is read.
+	long := "package main\n\nvar long = 0" + strings.Repeat("+\n\t1", 1<<20) + "\n"
+	if err := os.WriteFile(filepath.Join(f.dir, "long.go"), []byte(long), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for path, body := range map[string]string{"locate": question, "unit": at(callers, "frame")} {
+		if a := ask(path, body, 200); len(a.Stale) != 1 || !strings.Contains(a.Stale[0], "1 file changed") {
+			t.Errorf("%s of a stale index: %+v", path, a.Stale)
+		}
+	}
+	for _, path := range []string{"refresh", "locate"} {
+		body := map[string]string{"refresh": "{}", "locate": question}[path]
+		if a := ask(path, body, 200); len(a.Stale) > 0 {
+			t.Errorf("%s after all was read: %+v", path, a.Stale)
+		}
+	}
+
 	// What is gone is said to be.
 	if err := os.Remove(filepath.Join(f.dir, hostileName)); err != nil {
 		t.Fatal(err)

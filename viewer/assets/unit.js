@@ -36,7 +36,8 @@ export class Unit {
     try {
       u = await data.unit(ref);
     } catch (err) {
-      u = { error: err.message };
+      if (turn === this.#shown) this.#failed(err);
+      return;
     }
     if (turn !== this.#shown) return;
     if (from && from.ref !== ref) this.#before.push(from);
@@ -46,6 +47,13 @@ export class Unit {
     this.#panel.scrollTop = 0;
     // Whoever came by a link of this panel goes on reading here.
     if (inside) this.#panel.querySelector("h2").focus({ preventScroll: true });
+  }
+
+  // failed leaves what is shown, and says beside it why nothing else is.
+  #failed(err) {
+    const head = this.#panel.querySelector("header") ?? this.#panel;
+    head.querySelector(".error")?.remove();
+    head.append(el("p", { class: "error", role: "alert" }, err.message));
   }
 
   #back() {
@@ -62,7 +70,7 @@ export class Unit {
       place ? el("p", { class: "place" },
         el("button", { type: "button", class: "link mono", title: "Copy the position", onclick: (e) => copy(e.currentTarget, place) }, place),
         el("span", null, u.kind), ...(u.marks ?? []).map((m) => el("span", null, m)), ...this.#inTree(u)) : null,
-      u.error ? el("p", { class: "error", role: "alert" }, u.error) : known(u, again),
+      known(u, again),
       u.calls_note ? el("p", { class: "note" }, u.calls_note + ".") : null,
       u.note ? el("p", { class: "note" }, u.note + ".") : null);
   }
