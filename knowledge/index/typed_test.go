@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
@@ -145,6 +146,17 @@ func TestCallsOfModulesThatCome(t *testing.T) {
 				t.Errorf("change %d: calls are %v, and were made %d times", i, got.Repository.Calls, asked)
 			}
 		}
+	}
+	r.write("go.sum", "")
+	r.write("a.go", "package app\n\n// A is said.\nfunc A() {}\n")
+	old := time.Now().Add(-time.Hour) // else it is read again, since its time can't tell
+	if err := os.Chtimes(filepath.Join(r.dir, "a.go"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	update(t, s, r.dir, index.Options{})
+	r.write("go.sum", "example.com/Lib v1.0.0 h1:z=\n")
+	if got := update(t, s, r.dir, o); got.Repository.Calls != knowledge.FreshCalls || asked != 3 {
+		t.Errorf("with the go.sum of before: calls are %v, and were made %d times", got.Repository.Calls, asked)
 	}
 	sameAsFresh(t, s, r.dir, o)
 }

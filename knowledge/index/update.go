@@ -77,6 +77,8 @@ func (p *plan) carryOut(ctx context.Context, w Store, o Options) (*Result, error
 	for _, g := range p.listing.Gaps {
 		r.Gaps = append(r.Gaps, Gap{g.Path, g.What})
 	}
+	// What they are old by may have gone again, with no file changed: go.work or go.sum.
+	p.finish = o.Calls != nil && p.stored.Calls == knowledge.OldCalls
 	id, err := p.update(ctx, w, o, r)
 	if err == nil {
 		err = updateRuns(ctx, w, o.Traces, r)
@@ -156,11 +158,12 @@ type plan struct {
 	bytes   int64                       // of these
 	gone    []string                    // paths in the store that are not there any more
 	modules bool                        // go.mod files changed
+	finish  bool                        // the snapshot is made again, though nothing changed
 }
 
 // current reports whether nothing changed.
 func (p *plan) current() bool {
-	return p.stored.ID != 0 && !p.stored.Incomplete && len(p.read) == 0 && len(p.gone) == 0 && !p.modules && p.commit == p.stored.Snapshot.Commit
+	return p.stored.ID != 0 && !p.finish && !p.stored.Incomplete && len(p.read) == 0 && len(p.gone) == 0 && !p.modules && p.commit == p.stored.Snapshot.Commit
 }
 
 // look finds out what changed, by sizes and times. The store and git are asked while the
