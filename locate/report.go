@@ -28,7 +28,8 @@ const (
 )
 
 func read(text string) *report {
-	r := &report{frames: frames(text), text: strings.TrimSpace(withoutFrames(text))}
+	text = colours.ReplaceAllString(text, "")
+	r := &report{frames: frames(text), text: strings.TrimSpace(bounded(withoutFrames(text)))}
 	text = r.text
 	r.title, r.rest, _ = strings.Cut(text, "\n")
 	r.names = names(text)
@@ -37,6 +38,9 @@ func read(text string) *report {
 	r.tests = unique(testName.FindAllString(text, maxNames))
 	return r
 }
+
+// colours are what programs print for a terminal.
+var colours = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 
 var testName = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark|Example)[A-Z_]\w*`)
 

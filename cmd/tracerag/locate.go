@@ -53,6 +53,9 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 		}
 		q.Text = string(data)
 	}
+	if strings.TrimSpace(q.Text) == "" {
+		return a.usage(c, "the report is empty: say what is wrong, or what is to be found")
+	}
 	a.masker().LearnText(q.Text)
 	traces, err := a.store()
 	if err != nil {
@@ -78,6 +81,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
+	a.masker().Located(found)
 	if len(found.Stale) > 0 {
 		a.complain("changed since they were indexed: %s", strings.Join(found.Stale, ", "))
 	}

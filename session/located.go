@@ -1,0 +1,69 @@
+package session
+
+import (
+	"os"
+	"path/filepath"
+
+	"tracerag/locate"
+)
+
+// Located hides the secrets in an answer of package locate: in names, paths, commits'
+// subjects and command lines. The files of the functions are learned first, so a password
+// that a source names is masked in a commit's subject, too. What cannot be read is not quoted.
+func (m *Masker) Located(a *locate.Answer) {
+	if m == nil {
+		return
+	}
+	roots := map[string]string{}
+	for _, r := range a.Repositories {
+		roots[r.Name] = r.Root
+	}
+	learned := map[string]bool{}
+	for _, f := range a.Functions {
+		path := filepath.Join(roots[f.Repository], filepath.FromSlash(f.File))
+		if learned[path] {
+			continue
+		}
+		learned[path] = true
+		if text, err := os.ReadFile(path); err == nil {
+			m.LearnText(string(text))
+		}
+	}
+	hide := func(texts ...*string) {
+		for _, t := range texts {
+			*t = m.Redactor().Text(*t)
+		}
+	}
+	for i := range a.Functions {
+		f := &a.Functions[i]
+		hide(&f.Repository, &f.Package, &f.File, &f.Name)
+		for j := range f.Reasons {
+			hide(&f.Reasons[j].What)
+		}
+	}
+	for _, places := range [][]locate.Place{a.Files, a.Packages} {
+		for i := range places {
+			p := &places[i]
+			hide(&p.Repository, &p.Package, &p.File)
+			for j := range p.Functions {
+				hide(&p.Functions[j])
+			}
+		}
+	}
+	for i := range a.Repositories {
+		r := &a.Repositories[i]
+		hide(&r.Name, &r.Root)
+		for j := range r.Reasons {
+			hide(&r.Reasons[j].What)
+		}
+	}
+	for i := range a.Runs {
+		hide(&a.Runs[i].Command, &a.Runs[i].Package, &a.Runs[i].Test)
+	}
+	if a.Record != nil {
+		hide(&a.Record.Dir, &a.Record.Package, &a.Record.Test)
+	}
+	for i := range a.Stale {
+		hide(&a.Stale[i])
+	}
+}
