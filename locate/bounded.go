@@ -14,10 +14,8 @@ const (
 
 // bounded returns what counts of a text: all of one that is not long. Of a long one its
 // beginning, the lines in the middle that begin as failures do, and its end, a third each.
-// Words that are data are left out.
 func bounded(text string) string {
 	const part = mostText / 3
-	text = withoutData(text)
 	if len(text) <= mostText {
 		return text
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -80,6 +81,12 @@ func Locate(ctx context.Context, store knowledge.Reader, q Question, o Options) 
 	s.o.Limit = cmp.Or(o.Limit, 10)
 	if s.o.Text == nil {
 		s.o.Text = workingTree
+	}
+	if q.In != "" {
+		if _, err := path.Match(q.In, ""); err != nil {
+			return nil, fmt.Errorf("locate: the pattern %q is malformed: close its [, or write \\[", q.In)
+		}
+		s.q.In = path.Clean(filepath.ToSlash(q.In)) // "doc/" is doc
 	}
 	if err := s.run(); err != nil {
 		return nil, fmt.Errorf("locate: %w", err)

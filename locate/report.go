@@ -28,7 +28,7 @@ const (
 )
 
 func read(text string) *report {
-	text = colours.ReplaceAllString(text, "")
+	text = withoutData(colours.ReplaceAllString(text, ""))
 	r := &report{frames: frames(text), text: strings.TrimSpace(bounded(withoutFrames(text)))}
 	text = r.text
 	r.title, r.rest, _ = strings.Cut(text, "\n")

@@ -21,6 +21,10 @@ type frame struct {
 // one that failed.
 const maxFrames = 200
 
+// longestFrame is the length from which on a line is none of a stack trace: the patterns
+// take seconds for one of megabytes.
+const longestFrame = 4 << 10
+
 var (
 	// frameCall is a line of a stack with a function: "pkg/path.(*T).M(0x1, ...)".
 	frameCall = regexp.MustCompile(`^\s*(created by )?([\w./~%@+-]+\.[\w.()*\[\]·-]+?)(?:\([^()]*\)|\(.*\)|( in goroutine \d+)?)\s*$`)
@@ -40,6 +44,9 @@ func frames(text string) []frame {
 	var call *frame
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
+		if len(line) > longestFrame {
+			continue
+		}
 		if stackStart.MatchString(line) {
 			depth, call = 0, nil
 			continue
@@ -98,7 +105,9 @@ func calledIn(line string, depth int) *frame {
 func withoutFrames(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if calledIn(strings.TrimRight(line, "\r\n"), 0) == nil && !stackStart.MatchString(line) {
+		if len(line) > longestFrame {
+			b.WriteString(line)
+		} else if calledIn(strings.TrimRight(line, "\r\n"), 0) == nil && !stackStart.MatchString(line) {
 			b.WriteString(framePlace.ReplaceAllString(line, ""))
 		}
 	}

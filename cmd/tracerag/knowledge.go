@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -44,13 +46,19 @@ const refreshing = time.Second
 // knowledge opens what is known of repositories, up to date as far as that takes little time.
 // The module around is indexed where nothing is known of it yet.
 func (a *app) knowledge(ctx context.Context, k *knowledgeFlags, traces string) (*sqlite.Store, error) {
+	root := a.moduleRoot()
+	if _, err := os.Stat(k.path(traces)); err != nil && !isProject(root) {
+		return nil, noProject(root)
+	}
 	s, err := sqlite.Open(ctx, k.path(traces))
 	if err != nil {
 		return nil, err
 	}
-	root := a.moduleRoot()
 	o := index.Options{Traces: []string{traces}}
 	known, err := k.knows(ctx, s, root)
+	if err == nil && !known && !isProject(root) {
+		err = noProject(root)
+	}
 	if err == nil && !known {
 		a.note("indexing %s, once", root)
 		first := o
@@ -69,6 +77,29 @@ func (a *app) knowledge(ctx context.Context, k *knowledgeFlags, traces string) (
 		return nil, err
 	}
 	return s, nil
+}
+
+// isProject reports whether a directory is one that may be indexed without being named: that of
+// a module or workspace, or in a git repository. A home directory or "/" is none, and takes hours.
+func isProject(dir string) bool {
+	for _, name := range []string{"go.mod", "go.work"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func noProject(dir string) error {
+	return fmt.Errorf("%s is in no Go module and no git repository, so it was not indexed: go to a module, or name what to index: tracerag index DIR", dir)
 }
 
 // sources is what is known of repositories for a face, up to date. It indexes the module around

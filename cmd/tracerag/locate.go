@@ -56,7 +56,12 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	if strings.TrimSpace(q.Text) == "" {
 		return a.usage(c, "the report is empty: say what is wrong, or what is to be found")
 	}
-	a.masker().LearnText(q.Text)
+	// All of a log of megabytes takes a minute. What is quoted of it is masked by itself, too.
+	const most = 256 << 10
+	a.masker().LearnText(q.Text[:min(len(q.Text), most)])
+	if rest := len(q.Text) - most; rest > 0 {
+		a.masker().LearnText(q.Text[max(most, rest):])
+	}
 	traces, err := a.store()
 	if err != nil {
 		return a.fail(err)
