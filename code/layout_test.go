@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"go/build"
 	"go/format"
 	"go/parser"
 	"go/scanner"
@@ -12,7 +13,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -27,7 +27,7 @@ var (
 
 // corpusFiles calls f for texts that parse.
 func corpusFiles(t *testing.T, f func(name string, text []byte)) {
-	dirs := []string{filepath.Join(runtime.GOROOT(), "src")}
+	dirs := []string{filepath.Join(build.Default.GOROOT, "src")}
 	every := *shards
 	if *corpus != "" {
 		dirs = strings.Split(*corpus, ",")
@@ -127,7 +127,6 @@ func uglify(text []byte, random *rand.Rand) []byte {
 		tok   token.Token
 		text  string
 		lines int // line ends in front
-		line  string
 	}
 	var parts []part
 	last := 0
@@ -377,7 +376,7 @@ func tokenIn(text []byte, random *rand.Rand) (at int, tok token.Token, lit strin
 func BenchmarkParse(b *testing.B) {
 	var texts [][]byte
 	lines := 0
-	l := list(b, filepath.Join(runtime.GOROOT(), "src", "cmd", "compile"), code.Options{})
+	l := list(b, filepath.Join(build.Default.GOROOT, "src", "cmd", "compile"), code.Options{})
 	for _, e := range l.Files {
 		text, err := os.ReadFile(filepath.Join(l.Root, e.Path))
 		if err != nil {

@@ -157,7 +157,7 @@ func (r *reader) guess(text []byte, p piece, end int) {
 	s.Init(file, text[p.start:p.end], func(token.Position, string) {}, 0)
 	d := Decl{Name: "_", Broken: true}
 	for {
-		at, tok, lit := s.Scan()
+		at, tok, _ := s.Scan()
 		switch tok {
 		case token.EOF:
 			return
@@ -173,7 +173,7 @@ func (r *reader) guess(text []byte, p piece, end int) {
 			continue
 		}
 		start := p.start + file.Offset(at)
-		if _, tok, lit = s.Scan(); tok == token.IDENT {
+		if _, tok, lit := s.Scan(); tok == token.IDENT {
 			d.Name = lit
 		} else if m := method(text[start:p.end]); m != "" {
 			d.Kind, d.Name = Method, m

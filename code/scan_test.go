@@ -2,6 +2,7 @@ package code_test
 
 import (
 	"fmt"
+	"go/build"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -344,7 +345,7 @@ func TestWorktrees(t *testing.T) {
 func BenchmarkScan(b *testing.B) {
 	files := 0
 	for b.Loop() {
-		files = len(list(b, runtime.GOROOT(), code.Options{}).Files)
+		files = len(list(b, build.Default.GOROOT, code.Options{}).Files)
 	}
 	b.ReportMetric(float64(files), "files")
 }

@@ -46,7 +46,7 @@ func (a *Answer) Write(w io.Writer, cwd string) error {
 		fmt.Fprintln(b)
 	}
 	for _, r := range a.Runs {
-		fmt.Fprintf(b, "recorded: %s executed some of the first %d functions: tracerag locate --trace %s ...\n", runName(&r), bestForRuns, r.Trace)
+		fmt.Fprintf(b, "recorded: %s executed some of the first %d functions (trace %s)\n", runName(&r), bestForRuns, r.Trace)
 	}
 	if a.Record != nil {
 		fmt.Fprintf(b, "to see %s run (the test %s):\n  %s\n", a.Functions[0].Name, a.Record.Why, a.Record.Line(cwd))

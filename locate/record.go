@@ -103,7 +103,7 @@ func (s *search) reaching(c *candidate) (*knowledge.Decl, string, error) {
 		if t := s.likest(decls, c); t != nil {
 			why := "calls it"
 			if step > 1 {
-				why = "its calls lead there"
+				why = "leads there by its calls"
 			}
 			return t, why, nil
 		}
@@ -115,7 +115,7 @@ func (s *search) reaching(c *candidate) (*knowledge.Decl, string, error) {
 // name and of the report in its own: one of the test file beside the function's, or one that a
 // search finds.
 func (s *search) namedAlike(c *candidate) (*knowledge.Decl, string, error) {
-	const why = "of the same package, with a name like it"
+	const why = "is of the same package, and its name is like it"
 	dir := path.Dir(c.Path)
 	files, err := s.store.Files(s.ctx, []string{strings.TrimSuffix(c.Path, ".go") + "_test.go"}, []int64{c.Repository})
 	if err != nil {
