@@ -3,8 +3,10 @@ package session
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"tracerag/locate"
+	"tracerag/phrase"
 )
 
 // Located hides the secrets in an answer of package locate: in names, paths, commits'
@@ -28,6 +30,14 @@ func (m *Masker) Located(a *locate.Answer) {
 		if text, err := os.ReadFile(path); err == nil {
 			m.LearnText(string(text))
 		}
+	}
+	// Of an argument the flag in front tells more than its form does.
+	for _, r := range a.Runs {
+		words, err := phrase.Split(r.Command)
+		if err != nil {
+			words = strings.Fields(r.Command)
+		}
+		m.LearnArgs(words)
 	}
 	hide := func(texts ...*string) {
 		for _, t := range texts {

@@ -86,19 +86,6 @@ func runAsk(a *app, ctx context.Context, c *command, args []string) int {
 	return exitOK
 }
 
-// inquiry is one question about one trace or two.
-type inquiry struct {
-	names    []string
-	question string
-	tree     *treeFlags
-	prompt   *promptFlags
-	model    *modelFlags
-
-	knowledge *knowledgeFlags // nil: there is a run
-
-	dry, more, copy, oneShot, paste, noTrace bool
-}
-
 func (a *app) ask(ctx context.Context, s *store.Store, q *inquiry) error {
 	cfg, cfgErr := a.modelConfig(q.model, q.prompt.model)
 	if cfgErr != nil && !errors.Is(cfgErr, llm.ErrNotConfigured) {

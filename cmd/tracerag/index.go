@@ -6,18 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"time"
 
 	"tracerag/knowledge/index"
 	"tracerag/knowledge/sqlite"
 	"tracerag/memory"
 	"tracerag/phrase"
 )
-
-// mostCalls is how long calls may take without being asked for. The rest of an index takes a
-// second, and memory grows with the time: 200 MiB for esbuild, which takes 8 seconds.
-const mostCalls = 15 * time.Second
 
 const indexHelp = `
 index reads Go repositories and keeps what it finds in one file: declarations, their words,
@@ -70,7 +64,7 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	code := exitOK
 	var reports []index.Report
 	for _, target := range targets {
-		r, err := a.index(ctx, s, target, index.Options{Traces: []string{traces.Dir()}, Calls: makeCalls})
+		r, err := a.takeIn(ctx, s, target, index.Options{Traces: []string{traces.Dir()}, Calls: makeCalls})
 		if errors.Is(err, context.Canceled) {
 			a.complain("interrupted: what was done is kept, and the same command goes on from there")
 			code = exitInterrupted
@@ -102,28 +96,4 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 		}
 	}
 	return code
-}
-
-// index takes one repository in.
-func (a *app) index(ctx context.Context, s *sqlite.Store, target string, o index.Options) (*index.Report, error) {
-	clones, err := os.UserCacheDir()
-	if err != nil && index.IsURL(target) {
-		return nil, err
-	}
-	done := a.wait("cloning " + index.Shown(target))
-	place, err := index.Locate(ctx, target, filepath.Join(clones, "tracerag", "repositories"))
-	done()
-	if err != nil {
-		return nil, err
-	}
-	bar := a.progress("files")
-	defer bar.Close()
-	o.URL, o.Progress = place.URL, bar.Set
-	r, err := index.Update(ctx, s, place.Dir, o)
-	if err != nil {
-		return nil, err
-	}
-	n, err := s.Counts(ctx, r.Repository.ID)
-	report := index.NewReport(r, n)
-	return &report, err
 }

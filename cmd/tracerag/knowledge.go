@@ -63,7 +63,7 @@ func (a *app) knowledge(ctx context.Context, k *knowledgeFlags, traces string) (
 		a.note("indexing %s, once", root)
 		first := o
 		first.Calls = index.CallsWithin(mostCalls)
-		_, err = a.index(ctx, s, root, first)
+		_, err = a.takeIn(ctx, s, root, first)
 	}
 	if err == nil && known {
 		var left []*index.Staleness
@@ -146,4 +146,32 @@ func (k *knowledgeFlags) knows(ctx context.Context, s *sqlite.Store, root string
 		below, err := filepath.Rel(r.Root, root)
 		return err == nil && filepath.IsLocal(below)
 	}), nil
+}
+
+// mostCalls is how long calls may take without being asked for. The rest of an index takes a
+// second, and memory grows with the time: 200 MiB for esbuild, which takes 8 seconds.
+const mostCalls = 15 * time.Second
+
+// takeIn takes one repository in.
+func (a *app) takeIn(ctx context.Context, s *sqlite.Store, target string, o index.Options) (*index.Report, error) {
+	clones, err := os.UserCacheDir()
+	if err != nil && index.IsURL(target) {
+		return nil, err
+	}
+	done := a.wait("cloning " + index.Shown(target))
+	place, err := index.Locate(ctx, target, filepath.Join(clones, "tracerag", "repositories"))
+	done()
+	if err != nil {
+		return nil, err
+	}
+	bar := a.progress("files")
+	defer bar.Close()
+	o.URL, o.Progress = place.URL, bar.Set
+	r, err := index.Update(ctx, s, place.Dir, o)
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.Counts(ctx, r.Repository.ID)
+	report := index.NewReport(r, n)
+	return &report, err
 }

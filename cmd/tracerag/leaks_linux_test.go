@@ -263,6 +263,8 @@ func (l *leaker) looks() map[string][][]string {
 		"eval":       {{"experiment", "--prompts-only", at("experiment.yaml")}, {"experiment", "--max-cost=5", "--repetitions=1", at("experiment.yaml")}, {"experiment", "--json", "--max-cost=5", "--repetitions=1", at("experiment.yaml")}, {controls}, {"experiment", controls}},
 		"doctor":     {{l.program}, {"--json", l.program}, {controls}},
 		"completion": {{"bash"}, {controls}},
+		"index":      {{"--edges=no", l.module}, {"--json", "--edges=no", l.module}, {controls}, {"https://127.0.0.1:1/" + controls}},
+		"locate":     {{"--knowledge", l.known(), question}, {"--knowledge", l.known(), "--json", question}, {"--knowledge", l.known(), "--in", controls, question}, {"--knowledge", l.known(), "--trace", first, "main.main form1 take1 dbPassword"}},
 	}
 	l.write("experiment.yaml", fmt.Sprintf("name: leaker\nprogram: %s\nruns:\n  one: {args: [--db-password, %q, %q]}\nvariants: [T, ordered]\nmodels: [gpt-4o]\nrepetitions: 1\ninquiries:\n  - id: who\n    runs: [one]\n    question: %q\n    answer: main.takeMap\n    criteria:\n      - {id: function, text: named, functions: [main.takeMap]}\n",
 		l.module, l.args, "plain", "what of "+l.args+"?"))
@@ -362,9 +364,21 @@ func (l *leaker) decoded(where string, data []byte) {
 	}
 }
 
+// known is the file that knows the program's source.
+func (l *leaker) known() string {
+	file := filepath.Join(l.module, "knowledge.db")
+	if _, err := os.Stat(file); err != nil {
+		cmd := exec.Command(l.self, "index", "--edges=no", "--knowledge", file, l.module)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			l.t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	return file
+}
+
 // agent calls every tool of the MCP server, and reads its resources and prompts.
 func (l *leaker) agent() {
-	cmd := exec.Command(l.self, "mcp", "--allow-run")
+	cmd := exec.Command(l.self, "mcp", "--allow-run", "--knowledge", l.known())
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(l.t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		l.t.Fatal(err)
@@ -382,6 +396,12 @@ func (l *leaker) agent() {
 		"compare":     {{"a": l.first, "b": l.second}},
 		"values":      {{"trace": l.first, "max_tokens": 100000}, {"trace": l.first, "function": controls}},
 		"record":      {{"command": []string{l.program, "--db-password", l.args, controls}}, {"command": []string{controls}}},
+		"locate":      {{"report": question + " form1 take1 dbPassword", "max_tokens": 50000}, {"report": "main", "in": controls}},
+		"unit":        {{"name": "main", "max_tokens": 100000}, {"name": "main.go", "max_tokens": 100000}, {"name": "dbPassword"}, {"name": controls}, {"name": "main", "repository": controls}},
+		"callers":     {{"name": "takeMap"}, {"name": controls}},
+		"callees":     {{"name": "main", "max_tokens": 50000}, {"name": controls}},
+		"tests_of":    {{"name": "form1"}, {"name": controls}},
+		"refresh":     {{}},
 	}
 	tools, err := session.ListTools(l.t.Context(), nil)
 	if err != nil {
@@ -496,8 +516,8 @@ func (l *leaker) sent() {
 	}
 	conversations := 0
 	err := filepath.WalkDir(filepath.Join(l.module, "traces"), func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasSuffix(path, ".pb.gz") || strings.Contains(path, string(filepath.Separator)+"bin"+string(filepath.Separator)) {
-			return err // a trace keeps what it was given
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".pb.gz") || strings.HasPrefix(filepath.Base(path), "knowledge.db") || strings.Contains(path, string(filepath.Separator)+"bin"+string(filepath.Separator)) {
+			return err // traces, and what is known of sources, keep what they were given
 		}
 		data, err := os.ReadFile(path)
 		if strings.Contains(path, ".ask-") {

@@ -94,3 +94,16 @@ func (a *app) build(s *store.Store, names []string, question string, t *treeFlag
 	}
 	return pr, views, err
 }
+
+// inquiry is one question about one trace or two.
+type inquiry struct {
+	names    []string
+	question string
+	tree     *treeFlags
+	prompt   *promptFlags
+	model    *modelFlags
+
+	knowledge *knowledgeFlags // nil: there is a run
+
+	dry, more, copy, oneShot, paste, noTrace bool
+}
