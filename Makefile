@@ -42,6 +42,9 @@ test: ## run all tests
 check: ## check format, vet, staticcheck and the builds for other platforms
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	$(GO) mod tidy -diff
+	cd redact/gitleaks && $(GO) mod tidy -diff
+	cd fixtures/programs && $(GO) mod tidy -diff
+	cd fixtures/tablecat && $(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	GOARCH=arm64 $(GO) build ./...
