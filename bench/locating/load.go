@@ -3,37 +3,39 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"tracerag/bench/corpus"
 	"tracerag/knowledge"
 	"tracerag/knowledge/knowledgetest"
 )
 
 // loaded is a case with its repository as it was before the fix.
 type loaded struct {
-	*bug
+	*corpus.Case
 	repo  *knowledgetest.Repository
 	store *knowledgetest.Store
 }
 
 // load reads the repositories of all cases, on all processors.
-func load(bugs []*bug, clones string) ([]*loaded, error) {
-	out := make([]*loaded, len(bugs))
-	return out, inParallel(len(bugs), func(i int) error {
-		b := bugs[i]
-		clone, err := findClone(clones, b.Repo)
+func load(cases []*corpus.Case, clones string) ([]*loaded, error) {
+	out := make([]*loaded, len(cases))
+	return out, inParallel(len(cases), func(i int) error {
+		c := cases[i]
+		clone, err := corpus.FindClone(clones, c.Repo)
 		if err != nil {
 			return err
 		}
-		r, err := readRepository(clone, b.Repo, b.Base)
+		r, err := readRepository(clone, c.Repo, c.Base)
 		if err != nil {
-			return fmt.Errorf("%s: %w", b.ID, err)
+			return fmt.Errorf("%s: %w", c.ID, err)
 		}
-		out[i] = &loaded{b, r, &knowledgetest.Store{Repos: []*knowledgetest.Repository{r}}}
+		out[i] = &loaded{c, r, &knowledgetest.Store{Repos: []*knowledgetest.Repository{r}}}
 		return nil
 	})
 }
@@ -58,14 +60,17 @@ func inParallel(n int, work func(i int) error) error {
 var parser knowledgetest.Parser
 
 // readRepository reads a commit, and the history up to it.
-func readRepository(clone, name, commit string) (*knowledgetest.Repository, error) {
-	files, err := readTree(clone, commit)
+func readRepository(clone corpus.Clone, name, commit string) (*knowledgetest.Repository, error) {
+	files, err := clone.Files(commit, func(name string) bool {
+		base := path.Base(name)
+		return strings.HasSuffix(name, ".go") || base == "go.mod" || base == "go.work"
+	})
 	if err != nil {
 		return nil, err
 	}
 	texts := map[string][]byte{}
 	for _, f := range files {
-		texts[f.name] = f.text
+		texts[f.Name] = f.Text
 	}
 	commits, err := history(clone, commit)
 	if err != nil {
@@ -75,8 +80,8 @@ func readRepository(clone, name, commit string) (*knowledgetest.Repository, erro
 }
 
 // history returns the last commits that changed Go files, up to and with one.
-func history(clone, commit string) ([]knowledge.Commit, error) {
-	out, err := git(clone, nil, "log", "-n", "2000", "--no-merges", "--name-only", "--format=%x01%H%x00%ct%x00%s", commit, "--", "*.go")
+func history(clone corpus.Clone, commit string) ([]knowledge.Commit, error) {
+	out, err := clone.Git(nil, "log", "-n", "2000", "--no-merges", "--name-only", "--format=%x01%H%x00%ct%x00%s", commit, "--", "*.go")
 	if err != nil {
 		return nil, err
 	}

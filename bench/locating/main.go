@@ -20,6 +20,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"tracerag/bench/corpus"
+	"tracerag/eval/retrieval"
 	"tracerag/locate"
 )
 
@@ -53,12 +55,12 @@ func run(w, log io.Writer, set settings) error {
 	if set.corpus == "" || set.clones == "" {
 		return errors.New("where are the corpus and the clones of its repositories? use -corpus DIR -clones DIR")
 	}
-	bugs, err := readCases(set.corpus, set.split)
+	cases, err := corpus.Read(set.corpus, set.split)
 	if err != nil {
 		return err
 	}
 	start := time.Now()
-	all, err := load(bugs, set.clones)
+	all, err := load(cases, set.clones)
 	if err != nil {
 		return err
 	}
@@ -105,7 +107,11 @@ func run(w, log io.Writer, set settings) error {
 			return err
 		}
 	}
-	traced, ranked, err := traceAll(all, set.corpus, set.split)
+	ran, err := corpus.ReadExecuted(set.corpus, set.split, cases)
+	if err != nil {
+		return err
+	}
+	traced, ranked, err := traceAll(all, ran)
 	if err != nil {
 		return err
 	}
@@ -127,7 +133,7 @@ func run(w, log io.Writer, set settings) error {
 	if set.cases {
 		fmt.Fprintln(w)
 		for i, r := range located {
-			fmt.Fprintf(w, "%s\t%v\tfile %d\tplain %v, file %d\n", r.c.ID, r.ranks, r.file, plain[i].ranks, plain[i].file)
+			fmt.Fprintf(w, "%s\t%v\tfile %d\tplain %v, file %d\n", r.c.ID, r.At, r.file, plain[i].At, plain[i].file)
 		}
 	}
 	return nil
@@ -164,17 +170,17 @@ func row(t *tabwriter.Writer, name string, rs []result) {
 	with := withFunctionsOf(rs)
 	fmt.Fprintf(t, "%s\t%d\t", name, len(with))
 	for _, n := range []int{1, 5, 10} {
-		fmt.Fprintf(t, "%.3f\t", share(with, func(r result) bool { return r.any(n) }))
+		fmt.Fprintf(t, "%.3f\t", retrieval.Share(with, func(r result) bool { return r.Any(n) }))
 	}
-	fmt.Fprintf(t, "%.3f\t%.3f\t", share(with, func(r result) bool { return r.all(10) }), mean(reciprocals(with)))
+	fmt.Fprintf(t, "%.3f\t%.3f\t", retrieval.Share(with, func(r result) bool { return r.All(10) }), retrieval.Mean(reciprocals(with)))
 	for _, n := range []int{1, 5, 10} {
-		fmt.Fprintf(t, "%.3f\t", share(rs, func(r result) bool { return r.file > 0 && r.file <= n }))
+		fmt.Fprintf(t, "%.3f\t", retrieval.Share(rs, func(r result) bool { return r.file > 0 && r.file <= n }))
 	}
 	fmt.Fprintln(t)
 }
 
 func intervalLine(w io.Writer, name string, a, b []result) {
-	m, low, high := interval(reciprocals(withFunctionsOf(a)), reciprocals(withFunctionsOf(b)))
+	m, low, high := retrieval.Interval(reciprocals(withFunctionsOf(a)), reciprocals(withFunctionsOf(b)))
 	fmt.Fprintf(w, "MRR of %s, less that of the plain one: %+.3f (95 %% interval %+.3f to %+.3f)\n", name, m, low, high)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"tracerag/eval/retrieval"
 	"tracerag/locate"
 )
 
@@ -58,7 +59,7 @@ func leaveOut(all []*loaded) ([]result, error) {
 		done[c.Repo] = true
 		score := func(w locate.Weights) (float64, error) {
 			rs, err := results(w)
-			return mean(reciprocals(withFunctionsOf(pick(rs, func(o *loaded) bool { return o.Repo != c.Repo })))), err
+			return retrieval.Mean(reciprocals(withFunctionsOf(pick(rs, func(o *loaded) bool { return o.Repo != c.Repo })))), err
 		}
 		w := locate.Default
 		for _, set := range choices {

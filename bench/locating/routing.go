@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"tracerag/bench/corpus"
+	"tracerag/eval/retrieval"
 	"tracerag/knowledge/knowledgetest"
 	"tracerag/locate"
 )
@@ -21,7 +23,7 @@ func routing(w io.Writer, all []*loaded, set settings) error {
 		}
 	}
 	for dir := range strings.SplitSeq(set.decoys, ",") {
-		r, err := readRepository(dir, filepath.Base(strings.TrimSuffix(dir, "/repo")), "HEAD")
+		r, err := readRepository(corpus.Clone(dir), filepath.Base(strings.TrimSuffix(dir, "/repo")), "HEAD")
 		if err != nil {
 			return fmt.Errorf("decoy %s: %w", dir, err)
 		}
@@ -44,7 +46,7 @@ func routing(w io.Writer, all []*loaded, set settings) error {
 				store.Repos = append(store.Repos, others[n])
 			}
 		}
-		c := &loaded{c.bug, c.repo, store}
+		c := &loaded{c.Case, c.repo, store}
 		a, err := c.locate(store, locate.Question{Text: c.Report}, locate.Default)
 		if err != nil {
 			return err
@@ -71,7 +73,7 @@ func routing(w io.Writer, all []*loaded, set settings) error {
 			if f.Repository != c.Repo {
 				f.File = "?"
 			}
-			if f.Repository == c.Repo && c.isGoldFile(f.File) && !slices.ContainsFunc(files, c.isGoldFile) {
+			if f.Repository == c.Repo && c.IsGoldFile(f.File) && !slices.ContainsFunc(files, c.IsGoldFile) {
 				if i < 5 {
 					fifth++
 				}
@@ -87,7 +89,7 @@ func routing(w io.Writer, all []*loaded, set settings) error {
 	with := withFunctionsOf(rs)
 	fmt.Fprintf(w, "%d repositories in one store: routing Pass@1 %.3f, Pass@3 %.3f, MRR %.3f; files Pass@5 %.3f, Pass@10 %.3f; functions any@1 %.3f, any@10 %.3f\n",
 		len(names), first/n, third/n, reciprocal/n, fifth/n, tenth/n,
-		share(with, func(r result) bool { return r.any(1) }), share(with, func(r result) bool { return r.any(10) }))
+		retrieval.Share(with, func(r result) bool { return r.Any(1) }), retrieval.Share(with, func(r result) bool { return r.Any(10) }))
 	for _, m := range names {
 		if missed[m] > 0 {
 			fmt.Fprintf(w, "  not first: %s %d\n", m, missed[m])

@@ -150,14 +150,10 @@ func withVectors(all []*loaded, e *embedder, add func(name string, rs []result))
 			return err
 		}
 		var fs []found
-		var files []string
 		for _, n := range near {
 			fs = append(fs, found{n.Path, n.Name})
-			if !slices.Contains(files, n.Path) {
-				files = append(files, n.Path)
-			}
 		}
-		out[i] = judge(c, fs, files)
+		out[i] = judge(c, fs, filesOf(fs))
 	}
 	add("vectors alone", out)
 	return nil

@@ -1,45 +1,25 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"path"
-	"path/filepath"
+	"slices"
+	"strings"
 
+	"tracerag/bench/corpus"
+	"tracerag/code"
 	"tracerag/rank"
 )
 
-// bug is a case of the corpus: a report, a failing test, the functions that the
-// test executed, and those that the fix changed (gold).
+// bug is a case of the corpus with what its failing test executed.
 type bug struct {
-	ID        string `json:"id"`
-	Repo      string `json:"repo"`
-	Module    string `json:"module"`
-	Base      string `json:"base_commit"` // before the fix
-	Report    string `json:"report"`
-	Directory string `json:"test_package"` // of the test, within the repository
-	Test      string `json:"primary_test"`
-	Gold      []gold `json:"gold"`
-	NamesGold bool   `json:"report_names_gold_function"`
-	Words     int    `json:"report_words"`
-
-	Executed []executed `json:"-"` // by Test, in the corpus' order
+	corpus.Case
+	Executed []executed // in the corpus' order
 	// Others are the functions that the repository declares beside them,
 	// tests and testdata left out.
-	Others []rank.Function `json:"-"`
+	Others []rank.Function
 	// Passing is the number of runs that Function.Passing counts in: see rank.Corpus.
-	Passing int `json:"-"`
-}
-
-type gold struct {
-	File     string `json:"file"`
-	Function string `json:"function"`
-	Package  string `json:"package"`
+	Passing int
 }
 
 // executed is a function that a test executed.
@@ -53,7 +33,7 @@ type executed struct {
 
 // question is what the ranking is asked: the report and the test's name.
 func (b *bug) question() rank.Question {
-	return rank.Question{Text: b.Report, Test: b.Test, Package: path.Join(b.Module, b.Directory)}
+	return rank.Question{Text: b.Report, Test: b.Test, Package: b.TestPackage()}
 }
 
 func (b *bug) functions() []rank.Function {
@@ -64,108 +44,82 @@ func (b *bug) functions() []rank.Function {
 	return fs
 }
 
-// readCorpus reads the cases of a split: SPLIT.jsonl and SPLIT-executed.jsonl.gz.
-func readCorpus(dir, split string) ([]*bug, error) {
-	name := filepath.Join(dir, split+".jsonl")
-	data, err := os.ReadFile(name)
+// readBugs reads the cases of a split whose fix changed a function: of others there is none
+// to find.
+func readBugs(dir, split string) ([]*bug, error) {
+	cases, err := corpus.Read(dir, split)
+	if err != nil {
+		return nil, err
+	}
+	ran, err := corpus.ReadExecuted(dir, split, cases)
 	if err != nil {
 		return nil, err
 	}
 	var bugs []*bug
-	byID := map[string]*bug{}
-	for line := range bytes.Lines(data) {
-		b := new(bug)
-		if err := json.Unmarshal(line, b); err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", name, len(bugs)+1, err)
+	for _, c := range cases {
+		if len(c.Gold) == 0 {
+			continue
+		}
+		b := &bug{Case: *c}
+		for _, x := range ran[c.ID] {
+			b.Executed = append(b.Executed, executed{
+				Function: rank.Function{Package: x.Package, Name: x.Name, Startup: x.Startup},
+				File:     x.File, Line: x.Line, Tokens: x.Tokens,
+				Gold: slices.ContainsFunc(c.Gold, func(g corpus.Gold) bool { return g.Package == x.Package && g.Function == x.Name }),
+			})
 		}
 		bugs = append(bugs, b)
-		byID[b.ID] = b
-	}
-	name = filepath.Join(dir, split+"-executed.jsonl.gz")
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	in := bufio.NewReader(z)
-	for n := 1; ; n++ {
-		line, readErr := in.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 {
-			if err := readExecuted(line, byID); err != nil {
-				return nil, fmt.Errorf("%s, line %d: %w", name, n, err)
-			}
-		}
-		if readErr == io.EOF {
-			break
-		}
-		if readErr != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", name, n, readErr)
-		}
-	}
-	for _, b := range bugs {
-		if b.Executed == nil {
-			return nil, fmt.Errorf("%s has no executed functions of %s", name, b.ID)
-		}
 	}
 	return bugs, nil
 }
 
-// readExecuted reads a line of the executed functions into its case.
-func readExecuted(line []byte, bugs map[string]*bug) error {
-	var e struct {
-		ID        string
-		Functions [][]any
-	}
-	if err := json.Unmarshal(line, &e); err != nil {
+// readSources gives a case's functions their texts, out of a git clone of its
+// repository below dir, as they were before the fix.
+func (b *bug) readSources(dir string) error {
+	clone, err := corpus.FindClone(dir, b.Repo)
+	if err != nil {
 		return err
 	}
-	b := bugs[e.ID]
-	if b == nil {
-		return nil
+	files, err := clone.Files(b.Base, func(name string) bool {
+		return strings.HasSuffix(name, ".go") && !strings.Contains(name, "testdata/")
+	})
+	if err != nil {
+		return fmt.Errorf("%s at %s: %w", b.Repo, b.Base, err)
 	}
-	gold := map[[2]string]bool{}
-	for _, g := range b.Gold {
-		gold[[2]string{g.Package, g.Function}] = true
+	type place struct {
+		file string
+		line int
 	}
-	for _, row := range e.Functions {
-		var x executed
-		var end, count, beyond, passing int
-		if err := scan(row, &x.Package, &x.Name, &x.File, &x.Line, &end, &x.Tokens, &count, &beyond, &passing); err != nil {
-			return fmt.Errorf("%s: %w", e.ID, err)
+	at := map[place]*executed{}
+	for i := range b.Executed {
+		x := &b.Executed[i]
+		at[place{x.File, x.Line}] = x
+	}
+	for _, f := range files {
+		parsed := code.Parse(f.Text)
+		if len(parsed.Errors) > 0 {
+			continue // a file that does not compile has nothing that ran
 		}
-		if count == 0 {
-			continue // another failing test executed it
+		for _, d := range parsed.Decls {
+			if d.Kind != code.Func && d.Kind != code.Method {
+				continue
+			}
+			fn := rank.Function{
+				Package: path.Join(b.Module, path.Dir(f.Name)),
+				Name:    d.Name,
+				Doc:     string(f.Text[d.Doc.Start:d.Doc.End]),
+				Text:    string(f.Text[d.Start:d.End]),
+			}
+			if x := at[place{f.Name, d.Line}]; x != nil {
+				x.Doc, x.Text = fn.Doc, fn.Text
+			} else if !strings.HasSuffix(f.Name, "_test.go") {
+				b.Others = append(b.Others, fn)
+			}
 		}
-		x.Startup = beyond <= 0
-		x.Gold = gold[[2]string{x.Package, x.Name}]
-		b.Executed = append(b.Executed, x)
 	}
-	return nil
-}
-
-// scan assigns the columns of a row.
-func scan(row []any, to ...any) error {
-	if len(row) != len(to) {
-		return fmt.Errorf("a function with %d columns: %d were expected", len(row), len(to))
-	}
-	for i, v := range row {
-		switch p := to[i].(type) {
-		case *string:
-			s, ok := v.(string)
-			if !ok {
-				return fmt.Errorf("a column is %v: column %d should be text", v, i+1)
-			}
-			*p = s
-		case *int:
-			n, ok := v.(float64)
-			if !ok {
-				return fmt.Errorf("a column is %v: column %d should be a number", v, i+1)
-			}
-			*p = int(n)
+	for _, x := range b.Executed {
+		if x.Text == "" {
+			return fmt.Errorf("%s: %s has no function %s at line %d of %s", b.ID, b.Base, x.Name, x.Line, x.File)
 		}
 	}
 	return nil

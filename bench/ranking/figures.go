@@ -1,65 +1,50 @@
 package main
 
 import (
-	"math/rand/v2"
+	"cmp"
 	"slices"
+
+	"tracerag/eval/retrieval"
 )
 
 // result is what a ranking made of one case.
 type result struct {
-	bug   *bug
-	ranks []int // of the gold functions that ran, from 1, in order
-	first int   // tokens of all functions down to the first gold one
+	retrieval.Ranks // of the gold functions
+	bug             *bug
+	first           int // tokens of all functions down to the first gold one
 }
 
 // judge returns what an order of a case's executed functions is worth.
 func (b *bug) judge(order []int) result {
-	r := result{bug: b}
+	r := result{bug: b, Ranks: retrieval.Ranks{Wanted: len(b.Gold)}}
 	tokens := 0
 	for at, i := range order {
 		tokens += b.Executed[i].Tokens
 		if b.Executed[i].Gold {
-			if r.ranks == nil {
+			if r.At == nil {
 				r.first = tokens
 			}
-			r.ranks = append(r.ranks, at+1)
+			r.At = append(r.At, at+1)
 		}
 	}
 	return r
 }
 
-// reciprocal is 1 over the first gold function's rank; 0 if none ran.
-func (r result) reciprocal() float64 {
-	if len(r.ranks) == 0 {
-		return 0
-	}
-	return 1 / float64(r.ranks[0])
-}
-
-// any reports whether a gold function is among the first n, all whether all are,
-// those that did not run included.
-func (r result) any(n int) bool { return len(r.ranks) > 0 && r.ranks[0] <= n }
-func (r result) all(n int) bool {
-	return len(r.ranks) == len(r.bug.Gold) && r.ranks[len(r.ranks)-1] <= n
-}
-
-// share returns the part of the results that are so.
-func share(rs []result, is func(result) bool) float64 {
-	n := 0
-	for _, r := range rs {
-		if is(r) {
-			n++
+// plain ranks executed functions by [retrieval.BM25], one text for each.
+func (b *bug) plain() []int {
+	scores := retrieval.BM25(b.Report, func(yield func(string) bool) {
+		for _, x := range b.Executed {
+			if !yield(x.Name + "\n" + x.Doc + "\n" + x.Text) {
+				return
+			}
 		}
+	})
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
 	}
-	return float64(n) / float64(max(len(rs), 1))
-}
-
-func meanReciprocal(rs []result) float64 {
-	sum := 0.0
-	for _, r := range rs {
-		sum += r.reciprocal()
-	}
-	return sum / float64(max(len(rs), 1))
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(scores[j], scores[i]) })
+	return order
 }
 
 // medianFirst returns the median of the tokens down to the first gold function,
@@ -67,7 +52,7 @@ func meanReciprocal(rs []result) float64 {
 func medianFirst(rs []result) int {
 	var ts []int
 	for _, r := range rs {
-		if len(r.ranks) > 0 {
+		if len(r.At) > 0 {
 			ts = append(ts, r.first)
 		}
 	}
@@ -78,22 +63,12 @@ func medianFirst(rs []result) int {
 	return (ts[(len(ts)-1)/2] + ts[len(ts)/2]) / 2
 }
 
-// interval returns the mean of a[i]-b[i] and its 95 % interval, by a bootstrap
-// over the pairs that gives the same figures each time.
-func interval(a, b []float64) (mean, low, high float64) {
-	const rounds = 10_000
-	diff := make([]float64, len(a))
-	for i := range a {
-		diff[i] = a[i] - b[i]
-		mean += diff[i] / float64(len(a))
+func reciprocals(rs []result) []float64 {
+	out := make([]float64, len(rs))
+	for i, r := range rs {
+		out[i] = r.Reciprocal()
 	}
-	random := rand.New(rand.NewPCG(1, 2))
-	means := make([]float64, rounds)
-	for i := range means {
-		for range diff {
-			means[i] += diff[random.IntN(len(diff))] / float64(len(diff))
-		}
-	}
-	slices.Sort(means)
-	return mean, means[rounds*25/1000], means[rounds*975/1000]
+	return out
 }
+
+func meanReciprocal(rs []result) float64 { return retrieval.Mean(reciprocals(rs)) }

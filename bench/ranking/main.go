@@ -26,6 +26,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"tracerag/eval/retrieval"
 	"tracerag/prompt"
 	"tracerag/rank"
 )
@@ -104,7 +105,7 @@ func plainAll(bugs []*bug) []result {
 func caseLines(ranked, plain []result) []string {
 	var out []string
 	for i, r := range ranked {
-		out = append(out, fmt.Sprintf("%s\t%v\tplain %v\t%d functions", r.bug.ID, r.ranks, plain[i].ranks, len(r.bug.Executed)))
+		out = append(out, fmt.Sprintf("%s\t%v\tplain %v\t%d functions", r.bug.ID, r.At, plain[i].At, len(r.bug.Executed)))
 	}
 	return out
 }
@@ -113,12 +114,10 @@ func run(w io.Writer, corpus, clones, split string, refit, cases bool) error {
 	if corpus == "" || clones == "" {
 		return errors.New("say where the corpus and the clones of its repositories are: -corpus DIR -clones DIR")
 	}
-	bugs, err := readCorpus(corpus, split)
+	bugs, err := readBugs(corpus, split)
 	if err != nil {
 		return err
 	}
-	// A fix outside of functions has no function to find.
-	bugs = slices.DeleteFunc(bugs, func(b *bug) bool { return len(b.Gold) == 0 })
 	for _, b := range bugs {
 		if err := b.readSources(clones); err != nil {
 			return err
@@ -148,7 +147,7 @@ func run(w io.Writer, corpus, clones, split string, refit, cases bool) error {
 		results []result
 	}{{"rank", ranked}, {"weights of the other repositories", left}} {
 		if r.results != nil {
-			mean, low, high := interval(reciprocals(r.results), reciprocals(plain))
+			mean, low, high := retrieval.Interval(reciprocals(r.results), reciprocals(plain))
 			fmt.Fprintf(w, "MRR of %s less that of plain BM25: %+.3f (95 %% interval %+.3f to %+.3f)\n", r.name, mean, low, high)
 		}
 	}
@@ -192,9 +191,9 @@ func row(t *tabwriter.Writer, name string, rs []result) {
 		return
 	}
 	fmt.Fprintf(t, "%s\t%d\t", name, len(rs))
-	for _, is := range []func(result, int) bool{result.any, result.all} {
+	for _, is := range []func(result, int) bool{result.Any, result.All} {
 		for _, n := range []int{1, 5, 10} {
-			fmt.Fprintf(t, "%.3f\t", share(rs, func(r result) bool { return is(r, n) }))
+			fmt.Fprintf(t, "%.3f\t", retrieval.Share(rs, func(r result) bool { return is(r, n) }))
 		}
 	}
 	fmt.Fprintf(t, "%.3f\t%d\t\n", meanReciprocal(rs), medianFirst(rs))
@@ -232,14 +231,6 @@ func pick(rs []result, has func(*bug) bool) []result {
 		if has(r.bug) {
 			out = append(out, r)
 		}
-	}
-	return out
-}
-
-func reciprocals(rs []result) []float64 {
-	out := make([]float64, len(rs))
-	for i, r := range rs {
-		out[i] = r.reciprocal()
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tracerag/bench/corpus"
 	"tracerag/fixtures/real"
 	"tracerag/prompt/tokens"
 	"tracerag/session"
@@ -164,9 +165,10 @@ func (r *recorder) cases(p *program, exe string) ([]*bug, error) {
 		}
 		ranking := s.Rank(q.Question, views)
 		b := &bug{
-			ID: fmt.Sprintf("%s %d", p.Name, i+1), Repo: p.Name, Report: q.Question,
-			Words: len(strings.Fields(q.Question)), Executed: make([]executed, len(ranking.Functions)),
-			Passing: ranking.Corpus.Passing,
+			Case: corpus.Case{
+				ID: fmt.Sprintf("%s %d", p.Name, i+1), Repo: p.Name, Report: q.Question, Words: len(strings.Fields(q.Question)),
+			},
+			Executed: make([]executed, len(ranking.Functions)), Passing: ranking.Corpus.Passing,
 		}
 		missing := slices.Clone(q.Decides)
 		for _, f := range ranking.Functions {
@@ -174,7 +176,7 @@ func (r *recorder) cases(p *program, exe string) ([]*bug, error) {
 			x.Function = ranking.Corpus.Functions[f.Function]
 			x.Tokens = count.Count(x.Text)
 			if x.Gold = slices.Contains(q.Decides, f.Name); x.Gold {
-				b.Gold = append(b.Gold, gold{Function: f.Name, Package: x.Package})
+				b.Gold = append(b.Gold, corpus.Gold{Function: f.Name, Package: x.Package})
 				missing = slices.DeleteFunc(missing, func(m string) bool { return m == f.Name })
 			}
 		}

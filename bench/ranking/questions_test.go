@@ -71,8 +71,8 @@ func TestQuestions(t *testing.T) {
 			}
 			for i, ranked := range rankAll(bugs, rank.Default) {
 				b := bugs[i]
-				if len(ranked.ranks) != len(p.Questions[i].Decides) || len(b.Gold) != len(ranked.ranks) {
-					t.Errorf("%s: ranks %v for %v", b.Report, ranked.ranks, p.Questions[i].Decides)
+				if len(ranked.At) != len(p.Questions[i].Decides) || len(b.Gold) != len(ranked.At) {
+					t.Errorf("%s: ranks %v for %v", b.Report, ranked.At, p.Questions[i].Decides)
 				}
 				if len(b.Executed) < 10 || len(b.Others) == 0 || b.Executed[0].Text == "" {
 					t.Errorf("%s: %d functions ran, %d others are known", b.Report, len(b.Executed), len(b.Others))

@@ -2,15 +2,14 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
-	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"tracerag/bench/corpus"
+	"tracerag/bench/corpus/corpustest"
 	"tracerag/rank"
 )
 
@@ -29,46 +28,17 @@ func unused() {}
 // corpusOf makes a corpus of cases and a clone of their repository, at a commit
 // that is not the one checked out.
 func corpusOf(t *testing.T, cases, executed string) (corpus, clones string) {
-	t.Helper()
-	corpus, clones = t.TempDir(), t.TempDir()
-	repo := filepath.Join(clones, "example", "app")
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	git := func(args ...string) string {
-		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", repo, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	write(filepath.Join(repo, "app.go"), appGo)
-	write(filepath.Join(repo, "app_test.go"), "package app\n\nfunc border() {}\n")
-	write(filepath.Join(repo, "testdata", "x.go"), "package x\n\nfunc border() {}\n")
-	write(filepath.Join(repo, "broken.go"), "package app\n\nfunc {")
-	git("init", "-q")
-	git("add", ".")
-	git("commit", "-qm", "base")
-	base := git("rev-parse", "HEAD")
-	write(filepath.Join(repo, "app.go"), "package app\n")
-	git("commit", "-qam", "fix")
-
-	write(filepath.Join(corpus, "dev.jsonl"), strings.ReplaceAll(cases, "BASE", base))
-	var z bytes.Buffer
-	g := gzip.NewWriter(&z)
-	g.Write([]byte(executed))
-	g.Close()
-	write(filepath.Join(corpus, "dev-executed.jsonl.gz"), z.String())
-	return corpus, clones
+	return corpustest.Corpus{
+		Cases: cases, Executed: executed,
+		Base: map[string]string{
+			"app.go":        appGo,
+			"app_test.go":   "package app\n\nfunc border() {}\n",
+			"testdata/x.go": "package x\n\nfunc border() {}\n",
+			"broken.go":     "package app\n\nfunc {",
+		},
+		Fixed:   map[string]string{"app.go": "package app\n"},
+		Subject: "fix",
+	}.Write(t)
 }
 
 const (
@@ -83,7 +53,7 @@ const (
 
 func TestReadsTheBase(t *testing.T) {
 	corpus, clones := corpusOf(t, oneCase, oneExecuted)
-	bugs, err := readCorpus(corpus, "dev")
+	bugs, err := readBugs(corpus, "dev")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +75,7 @@ func TestReadsTheBase(t *testing.T) {
 	if got, want := strings.Join(others, " "), "(*Table).Read unused"; got != want {
 		t.Errorf("the others are %s, not %s", got, want)
 	}
-	if b.Executed[1].Doc != "Draw draws the border of a table.\n" || !b.Executed[1].Gold || b.Executed[0].Gold {
+	if b.Executed[1].Doc != "// Draw draws the border of a table." || !b.Executed[1].Gold || b.Executed[0].Gold {
 		t.Errorf("%+v", b.Executed)
 	}
 }
@@ -159,27 +129,12 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-func TestInterval(t *testing.T) {
-	a, b := make([]float64, 50), make([]float64, 50)
-	for i := range a {
-		a[i] = .5 + float64(i%2)/10
-		b[i] = .4
-	}
-	mean, low, high := interval(a, b)
-	if math.Abs(mean-.15) > 1e-9 || low < .13 || low >= mean || high > .17 || high <= mean {
-		t.Errorf("%v, from %v to %v", mean, low, high)
-	}
-	if m, l, h := interval(a, b); m != mean || l != low || h != high {
-		t.Error("not the same figures again")
-	}
-}
-
 // The weights that are chosen for a repository never saw its cases.
 func TestLeaveOut(t *testing.T) {
 	var bugs []*bug
 	for _, repo := range []string{"a", "b"} {
 		for i := range 3 {
-			b := &bug{ID: fmt.Sprint(repo, i), Repo: repo, Report: "span"}
+			b := &bug{Case: corpus.Case{ID: fmt.Sprint(repo, i), Repo: repo, Report: "span"}}
 			word := "x"
 			if repo == "b" {
 				word = "span"
@@ -202,8 +157,8 @@ func TestLeaveOut(t *testing.T) {
 				}
 			}
 		}
-		if want := rankAll(bugs[3:], w)[i]; r.reciprocal() != want.reciprocal() {
-			t.Errorf("%s has %v, by the weights of the others %v", r.bug.ID, r.ranks, want.ranks)
+		if want := rankAll(bugs[3:], w)[i]; r.Reciprocal() != want.Reciprocal() {
+			t.Errorf("%s has %v, by the weights of the others %v", r.bug.ID, r.At, want.At)
 		}
 	}
 }
