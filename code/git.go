@@ -119,11 +119,14 @@ func (r *repository) tracksBelow(dir string) bool {
 	return i < len(r.tracked) && strings.HasPrefix(r.tracked[i], dir+"/")
 }
 
+// largeIndex is more than an index has: that of linux, with 90,000 files, has 9 MB.
+const largeIndex = 1 << 30
+
 func (r *repository) readIndex() {
 	if r.private == "" {
 		return
 	}
-	text, err := os.ReadFile(filepath.Join(r.private, "index"))
+	text, err := ReadRegular(filepath.Join(r.private, "index"), largeIndex)
 	if err != nil {
 		return // of a repository without a commit, or a bare one
 	}

@@ -222,15 +222,4 @@ func firstLine(err error, file string) string {
 const smallFile = 4 << 20
 
 // readSmall reads a regular file that is not over smallFile.
-func readSmall(file string) ([]byte, error) {
-	info, err := os.Stat(file)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file")
-	case info.Size() > smallFile:
-		return nil, errors.New("it is larger than 4 MiB")
-	}
-	return os.ReadFile(file)
-}
+func readSmall(file string) ([]byte, error) { return ReadRegular(file, smallFile) }

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 
 	"tracerag/knowledge"
+	"tracerag/knowledge/lookup"
 	"tracerag/rank"
 )
 
@@ -80,7 +80,7 @@ func Locate(ctx context.Context, store knowledge.Reader, q Question, o Options) 
 	}
 	s.o.Limit = cmp.Or(o.Limit, 10)
 	if s.o.Text == nil {
-		s.o.Text = workingTree
+		s.o.Text = lookup.ReadTree
 	}
 	if q.In != "" {
 		if _, err := path.Match(q.In, ""); err != nil {
@@ -96,10 +96,6 @@ func Locate(ctx context.Context, store knowledge.Reader, q Question, o Options) 
 		return nil, fmt.Errorf("locate: %w", err)
 	}
 	return a, nil
-}
-
-func workingTree(r *knowledge.Repository, path string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(r.Root, filepath.FromSlash(path)))
 }
 
 // search is the state of one question.

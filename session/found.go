@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -287,7 +286,7 @@ func (w *foundTree) learn(m *Masker) {
 	}
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
-		if text, err := os.ReadFile(filepath.Join(w.root, filepath.FromSlash(path))); err == nil {
+		if text, err := code.Read(w.root, path); err == nil {
 			m.LearnText(string(text)) // what can't be read is missing in the prompt, too
 		}
 	}

@@ -1,10 +1,9 @@
 package session
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 
+	"tracerag/code"
 	"tracerag/locate"
 	"tracerag/phrase"
 )
@@ -22,12 +21,12 @@ func (m *Masker) Located(a *locate.Answer) {
 	}
 	learned := map[string]bool{}
 	for _, f := range a.Functions {
-		path := filepath.Join(roots[f.Repository], filepath.FromSlash(f.File))
+		path := f.Repository + "\x00" + f.File
 		if learned[path] {
 			continue
 		}
 		learned[path] = true
-		if text, err := os.ReadFile(path); err == nil {
+		if text, err := code.Read(roots[f.Repository], f.File); err == nil {
 			m.LearnText(string(text))
 		}
 	}

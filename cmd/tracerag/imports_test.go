@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	"trace/probe/payload/gen":     {"trace/probe/payload/source"},
 	"trace/probe":                 {"trace", "trace/executable", "trace/target", "trace/probe/ptrace", "trace/probe/patch", "trace/probe/patch/lines", "trace/probe/patch/plan", "trace/probe/patch/stubs", "trace/probe/payload"},
 
-	"locate":                  {"code", "code/words", "knowledge", "phrase", "rank", "trace/symbol"},
+	"locate":                  {"code", "code/words", "knowledge", "knowledge/lookup", "phrase", "rank", "trace/symbol"},
 	"knowledge/knowledgetest": {"code", "code/words", "knowledge"},
 	"bench/locating":          {"bench/corpus", "eval/retrieval", "knowledge", "knowledge/index", "knowledge/knowledgetest", "llm", "locate", "rank"},
 

@@ -3,13 +3,14 @@ package calls
 import (
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
+
+	"tracerag/code"
 )
 
 // plan makes units of the packages that the go command lists.
@@ -212,7 +213,7 @@ func sorted[T any](m map[string]T) []string {
 
 // uses reports whether a workspace has the module of a directory.
 func uses(work, dir string) bool {
-	text, err := os.ReadFile(work)
+	text, err := code.ReadRegular(work, code.Large)
 	if err != nil {
 		return true // the go command says what is wrong
 	}

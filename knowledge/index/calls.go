@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -82,6 +84,9 @@ func (p *plan) moved() bool {
 // TypedCalls makes the calls of all modules of a repository with package code/calls. A module whose
 // calls can't be made is a gap.
 func TypedCalls(ctx context.Context, l *code.Listing) (made []knowledge.Call, gaps []string, err error) {
+	if path := pipe(l.Root); path != "" {
+		return nil, []string{path + ": it is not a regular file, and the go command would wait for it: remove it"}, nil
+	}
 	for _, m := range l.Modules {
 		if m.Testdata {
 			continue
@@ -108,6 +113,35 @@ func TypedCalls(ctx context.Context, l *code.Listing) (made []knowledge.Call, ga
 	}
 	return made, gaps, nil
 }
+
+// pipe returns the path of a file that the go command would open and that is a named pipe or a
+// device, for which it would wait for ever; "" if there is none. It also reads what git ignores.
+func pipe(root string) string {
+	found := ""
+	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || e.Type().IsRegular():
+			return nil // the go command says what it can't read
+		case e.IsDir() && e.Name() == ".git":
+			return fs.SkipDir
+		case e.IsDir() || !slices.Contains(goReads, filepath.Ext(path)):
+			return nil
+		}
+		if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			if rel, err := filepath.Rel(root, path); err == nil {
+				found = filepath.ToSlash(rel)
+			}
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
+// goReads are the ends of the names of files that the go command opens to list packages: those
+// of go.mod and vendor/modules.txt, and what go/build knows.
+var goReads = []string{".mod", ".sum", ".work", ".txt", ".go", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".m", ".f", ".F", ".for", ".f90",
+	".s", ".S", ".sx", ".swig", ".swigcxx", ".syso"}
 
 // callsASecond is how many bytes of own source code are type-checked and analysed in a second on
 // two processors, dependencies compiled before: the 4.9 MB of esbuild take 8 seconds of processor

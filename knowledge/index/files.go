@@ -145,7 +145,7 @@ func (p *plan) file(e code.Entry, make *maker) outcome {
 	if e.TooLarge {
 		err = fmt.Errorf("it has %d MB, which is taken for data", e.Size>>20)
 	} else {
-		text, size, modified, err = read(filepath.Join(p.listing.Root, filepath.FromSlash(e.Path)))
+		text, size, modified, err = read(p.listing.Root, e.Path)
 	}
 	if errors.Is(err, fs.ErrNotExist) { // removed since
 		return outcome{gone: e.Path}
@@ -198,9 +198,9 @@ func cause(err error) string {
 
 // read returns a file's text, and the size and time that belong to it. The time is zero if the
 // file may be written again without a change of it.
-func read(file string) (text []byte, size int64, modified time.Time, err error) {
+func read(root, path string) (text []byte, size int64, modified time.Time, err error) {
 	for range 3 {
-		text, size, modified, err = readOnce(file)
+		text, size, modified, err = readOnce(root, path)
 		if err != errChanging {
 			break
 		}
@@ -208,8 +208,8 @@ func read(file string) (text []byte, size int64, modified time.Time, err error) 
 	return text, size, modified, err
 }
 
-func readOnce(file string) (text []byte, size int64, modified time.Time, err error) {
-	f, err := os.Open(file)
+func readOnce(root, path string) (text []byte, size int64, modified time.Time, err error) {
+	f, err := code.Open(root, path)
 	if err != nil {
 		return nil, 0, time.Time{}, err
 	}
@@ -217,9 +217,6 @@ func readOnce(file string) (text []byte, size int64, modified time.Time, err err
 	before, err := f.Stat()
 	if err != nil {
 		return nil, 0, time.Time{}, err
-	}
-	if !before.Mode().IsRegular() {
-		return nil, 0, time.Time{}, errors.New("it is no regular file")
 	}
 	at := time.Now()
 	text = make([]byte, before.Size()+1)
@@ -294,6 +291,12 @@ func callInput(path string, f *code.File) (h code.Hash) {
 	return h
 }
 
+// moduleFiles say which packages the go command finds.
+var moduleFiles = []string{"go.mod", "go.sum", "go.work", "go.work.sum", "vendor/modules.txt"}
+
+// mostOfSums is more than any of them has: the go.sum of kubernetes has 80 kB.
+const mostOfSums = 64 << 20
+
 // callKey returns a hash of all that the calls of a repository depend on: also which modules are
 // on this machine.
 func callKey(l *code.Listing, files []knowledge.Stored) (h code.Hash) {
@@ -303,7 +306,6 @@ func callKey(l *code.Listing, files []knowledge.Stored) (h code.Hash) {
 			s.Write(f.Calls[:])
 		}
 	}
-	names := []string{"go.mod", "go.sum", "go.work", "go.work.sum", "vendor/modules.txt"}
 	dirs := []string{"."}
 	for _, m := range l.Modules {
 		if !m.Testdata {
@@ -312,8 +314,8 @@ func callKey(l *code.Listing, files []knowledge.Stored) (h code.Hash) {
 	}
 	slices.Sort(dirs)
 	for _, d := range slices.Compact(dirs) {
-		for _, n := range names {
-			text, err := os.ReadFile(filepath.Join(l.Root, filepath.FromSlash(d), n))
+		for _, n := range moduleFiles {
+			text, err := code.ReadRegular(filepath.Join(l.Root, filepath.FromSlash(d), n), mostOfSums)
 			if err == nil {
 				sum := sha256.Sum256(text)
 				fmt.Fprintf(s, "%s/%s\x00%x\x00", d, n, sum)

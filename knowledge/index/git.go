@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,8 +83,27 @@ func environment() []string {
 	return env
 }
 
+// waits reports whether git would wait for ever for what is a named pipe or a device in place of one
+// of its files.
+func (g *git) waits() bool {
+	for dir := g.dir; ; dir = filepath.Dir(dir) {
+		at := filepath.Join(dir, ".git")
+		for _, name := range []string{"", "HEAD", "config", "config.worktree", "commondir", "packed-refs", "shallow", "index"} {
+			if info, err := os.Stat(filepath.Join(at, name)); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+				return true
+			}
+		}
+		if _, err := os.Stat(at); err == nil || dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
+
 // head returns the commit that is checked out; "" without git, or without a commit.
 func (g *git) head(ctx context.Context) string {
+	if g.waits() {
+		return ""
+	}
 	out, err := g.run(ctx, "", "rev-parse", "--verify", "-q", "HEAD^{commit}")
 	if err != nil {
 		return ""

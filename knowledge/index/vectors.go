@@ -2,10 +2,9 @@ package index
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 
+	"tracerag/code"
 	"tracerag/knowledge"
 )
 
@@ -58,11 +57,9 @@ func embedRepository(ctx context.Context, w interface {
 	knowledge.Reader
 	knowledge.Vectors
 }, r *knowledge.Repository, model string, embed EmbedFunc, mask Masker, progress func(int)) (made int, err error) {
-	root, err := os.OpenRoot(r.Root)
-	if err != nil {
+	if _, err := code.Root(r.Root); err != nil {
 		return 0, err
 	}
-	defer root.Close()
 	left, err := w.Unembedded(ctx, model, []int64{r.ID}, 1<<30)
 	if err != nil {
 		return 0, err
@@ -72,7 +69,7 @@ func embedRepository(ctx context.Context, w interface {
 		if text, ok := files[path]; ok {
 			return text
 		}
-		text, err := root.ReadFile(filepath.FromSlash(path))
+		text, err := code.Read(r.Root, path)
 		if err != nil {
 			text = nil
 		}

@@ -19,7 +19,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -380,10 +379,5 @@ func (l *Lookup) file(ctx context.Context, r *knowledge.Repository, d *knowledge
 
 // ReadTree reads a file of a repository's working tree, and none outside of it.
 func ReadTree(r *knowledge.Repository, path string) ([]byte, error) {
-	root, err := os.OpenRoot(r.Root)
-	if err != nil {
-		return nil, fmt.Errorf("the repository %s can't be read: %w", r.Name, err)
-	}
-	defer root.Close()
-	return root.ReadFile(filepath.FromSlash(path))
+	return code.Read(r.Root, path)
 }
