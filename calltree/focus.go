@@ -207,26 +207,9 @@ func namesOf(linker string) names {
 
 // plain drops type arguments and the dress of a pointer receiver:
 // "b.(*T[go.shape.int]).M" is "b.T.M".
-func plain(name string) string {
-	var b strings.Builder
-	depth := 0
-	for i := 0; i < len(name); i++ {
-		switch c := name[i]; {
-		case c == '[':
-			depth++
-		case c == ']' && depth > 0:
-			depth--
-		case depth > 0 || c == ')':
-		case c == '(':
-			if strings.HasPrefix(name[i:], "(*") {
-				i++
-			}
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
+func plain(name string) string { return undress.Replace(symbol.WithoutArguments(name)) }
+
+var undress = strings.NewReplacer("(*", "", "(", "", ")", "")
 
 // readings are the meanings of a pattern, the strictest first.
 func readings(pattern string) []func(names) bool {

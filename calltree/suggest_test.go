@@ -55,11 +55,12 @@ func TestGlob(t *testing.T) {
 
 func TestPlain(t *testing.T) {
 	for name, want := range map[string]string{
-		"b.F":                             "b.F",
-		"b.(*T).M":                        "b.T.M",
-		"b.(*T[go.shape.int]).M":          "b.T.M",
-		"b.Map[...]":                      "b.Map",
-		"b.Map[go.shape.[]uint8].func1":   "b.Map.func1",
+		"b.F":                           "b.F",
+		"b.(*T).M":                      "b.T.M",
+		"b.(*T[go.shape.int]).M":        "b.T.M",
+		"b.Map[...]":                    "b.Map",
+		"b.Map[go.shape.[]uint8].func1": "b.Map.func1",
+		`b.Map[go.shape.struct { A int "a]b" }].func1`: "b.Map.func1",
 		"b.(*T).M-fm":                     "b.T.M-fm",
 		"b.Map[map[string]struct{ a.b }]": "b.Map",
 	} {

@@ -138,7 +138,7 @@ var (
 // nameParts takes the name of a function in a tree apart, as prompt.Mention has
 // those in answers. It is nil for what no answer names: what the compiler made.
 func nameParts(name string) []string {
-	name = suffixPattern().ReplaceAllString(withoutTypeArguments(name), "")
+	name = suffixPattern().ReplaceAllString(symbol.WithoutArguments(name), "")
 	if strings.Contains(name, "..") {
 		return nil // a closure outside of functions: "main.glob..func1"
 	}
@@ -151,25 +151,6 @@ func nameParts(name string) []string {
 		return nil
 	}
 	return parts
-}
-
-func withoutTypeArguments(name string) string {
-	if !strings.Contains(name, "[") {
-		return name
-	}
-	var b strings.Builder
-	depth := 0
-	for _, r := range name {
-		switch {
-		case r == '[':
-			depth++
-		case r == ']' && depth > 0:
-			depth--
-		case depth == 0:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
 
 // meant are the things that an answer may mean by a name: those whose own name ends

@@ -31,9 +31,6 @@ var (
 	// framePlace is a position: a path that ends in ".go", a colon and a line.
 	framePlace = regexp.MustCompile(`((?:[A-Za-z]:)?[\w./\\@~+%-]*[\w%-]\.go):(\d+)`)
 	stackStart = regexp.MustCompile(`^\s*goroutine \d+\b`)
-	// literalEnding are what the compiler adds to the name of a function for the closures,
-	// wrappers and loops in it.
-	literalEnding = regexp.MustCompile(`(?:\.func\d+|\.gowrap\d+|\.deferwrap\d+|\.\d+|-range\d+|-fm|\[\.\.\.\])+$`)
 )
 
 // frames reads the stack traces and positions of a text: panics, goroutine dumps, output of
@@ -84,16 +81,8 @@ func calledIn(line string, depth int) *frame {
 	if m == nil || !strings.HasSuffix(strings.TrimSpace(line), ")") && m[1] == "" {
 		return nil
 	}
-	name := m[2]
-	for {
-		short := literalEnding.ReplaceAllString(name, "")
-		if short == name {
-			break
-		}
-		name = short
-	}
-	pkg := symbol.Package(name)
-	local := strings.ReplaceAll(symbol.Local(name), "[...]", "")
+	name := symbol.Canonical(m[2])
+	pkg, local := symbol.Package(name), symbol.Local(name)
 	if pkg == "" || local == "" || local == name {
 		return nil
 	}

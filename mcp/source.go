@@ -13,6 +13,7 @@ import (
 	"tracerag/session"
 	"tracerag/source"
 	"tracerag/trace"
+	"tracerag/trace/symbol"
 )
 
 type sourceArgs struct {
@@ -218,14 +219,14 @@ func countOf(nodes []*calltree.Node) string {
 
 // callsTo are the nodes of a declaration in some runs: of the function itself and its
 // instances, or, where these did not run, of the closures in it.
-func callsTo(runs []*session.Run, symbol string) []*calltree.Node {
+func callsTo(runs []*session.Run, decl string) []*calltree.Node {
 	var own, closures []*calltree.Node
 	for _, r := range runs {
 		r.Tree.Walk(func(n *calltree.Node, _ int) bool {
 			switch {
-			case n.Func.Name == symbol, source.Canonical(n.Func.Name) == symbol && !strings.Contains(strings.TrimPrefix(n.Func.Name, symbol), ".func"):
+			case n.Func.Name == decl, symbol.Canonical(n.Func.Name) == decl && !strings.Contains(strings.TrimPrefix(n.Func.Name, decl), ".func"):
 				own = append(own, n)
-			case source.Canonical(n.Func.Name) == symbol:
+			case symbol.Canonical(n.Func.Name) == decl:
 				closures = append(closures, n)
 			}
 			return true
@@ -239,15 +240,15 @@ func callsTo(runs []*session.Run, symbol string) []*calltree.Node {
 
 // nodeOf finds the first node of a function, or of one that is a part of it, by the
 // linker name of its declaration; nil if the trees have none.
-func nodeOf(runs []*session.Run, symbol string) *calltree.Node {
+func nodeOf(runs []*session.Run, decl string) *calltree.Node {
 	for _, r := range runs {
 		var exact, part *calltree.Node
 		r.Tree.Walk(func(n *calltree.Node, _ int) bool {
 			switch {
 			case exact != nil:
-			case n.Func.Name == symbol:
+			case n.Func.Name == decl:
 				exact = n
-			case part == nil && source.Canonical(n.Func.Name) == symbol:
+			case part == nil && symbol.Canonical(n.Func.Name) == decl:
 				part = n
 			}
 			return exact == nil

@@ -7,6 +7,7 @@ import (
 	"tracerag/calltree"
 	"tracerag/source"
 	"tracerag/trace"
+	"tracerag/trace/symbol"
 )
 
 // The target of these tests is a small program that draws a table from a file.
@@ -94,7 +95,7 @@ func find(f trace.Function) source.Text {
 	if t, ok := closures[f.Name]; ok {
 		return t
 	}
-	t, ok := sources[source.Canonical(f.Name)]
+	t, ok := sources[symbol.Canonical(f.Name)]
 	if !ok {
 		return source.Text{Kind: source.Missing}
 	}

@@ -211,7 +211,7 @@ func (m *material) assign(order []trace.Function) {
 func (m *material) newItem(fn trace.Function, t source.Text) *item {
 	key := fn.Name
 	if t.Kind != source.Closure {
-		key = source.Canonical(fn.Name)
+		key = symbol.Canonical(fn.Name)
 	}
 	it := &item{
 		name: oneLine(symbol.Short(key)),
@@ -241,7 +241,7 @@ func (m *material) newItem(fn trace.Function, t source.Text) *item {
 // missingItem is shown where a source should: instantiations of one declaration
 // share it, as they would the source.
 func (m *material) missingItem(fn trace.Function, t source.Text) *item {
-	key := source.Canonical(fn.Name)
+	key := symbol.Canonical(fn.Name)
 	if it := m.missing[missingKey{key, fn.File}]; it != nil {
 		return it
 	}
@@ -279,7 +279,7 @@ func (m *material) occurrences(r *runMaterial) {
 // owns reports whether an item is a function's own text rather than that of a
 // function around it.
 func (m *material) owns(it *item, fn trace.Function) bool {
-	return it.key == fn.Name || it.key == source.Canonical(fn.Name) && m.texts[fn].Kind != source.Closure
+	return it.key == fn.Name || it.key == symbol.Canonical(fn.Name) && m.texts[fn].Kind != source.Closure
 }
 
 // nodes yields the nodes of a tree in call order.
@@ -321,7 +321,7 @@ func (g *gaps) add(t source.Text, name string) {
 		g.keys = append(g.keys, key)
 		g.reasons[key] = reason
 	}
-	if name = symbol.Short(source.Canonical(name)); !slices.Contains(g.names[key], name) {
+	if name = symbol.Short(symbol.Canonical(name)); !slices.Contains(g.names[key], name) {
 		g.names[key] = append(g.names[key], name)
 	}
 }

@@ -171,7 +171,7 @@ func collect(runs []Run) *collection {
 // add finds the declaration of a function that was not met before.
 func (c *collection) add(r Run, f trace.Function, known map[key]int) int {
 	t := r.Source(f)
-	symbolName := source.Canonical(f.Name)
+	symbolName := symbol.Canonical(f.Name)
 	if t.Kind == source.Closure && t.Parent != "" {
 		// the declaration around it, from where the literal is
 		if around := r.Source(trace.Function{Name: t.Parent, Package: f.Package, File: f.File}); around.Kind == source.Declared {

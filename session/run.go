@@ -4,6 +4,7 @@ import (
 	"tracerag/calltree"
 	"tracerag/source"
 	"tracerag/trace"
+	"tracerag/trace/symbol"
 )
 
 // Run is a view as a face shows it: nothing in it holds a secret.
@@ -41,9 +42,9 @@ func (r *Run) PrunedNote() string { return prunedNote(r.Pruned, r.Base) }
 
 // Lines returns what is known of which lines of a function, and of the literals in it, ran.
 func (r *Run) Lines(f trace.Function) (lines []trace.Lines) {
-	of := source.Canonical(f.Name)
+	of := symbol.Canonical(f.Name)
 	for id, other := range r.Trace.Functions {
-		if l := r.Trace.Lines[trace.FuncID(id)]; l.States != "" && (other.Name == f.Name || source.Canonical(other.Name) == of) {
+		if l := r.Trace.Lines[trace.FuncID(id)]; l.States != "" && (other.Name == f.Name || symbol.Canonical(other.Name) == of) {
 			lines = append(lines, l)
 		}
 	}

@@ -20,7 +20,7 @@
 //	map.init.0           a large map literal in such an initialiser
 //	F.G.func1            a literal of G, copied into F because G was inlined there
 //
-// [Canonical] leaves the part that names the declaration. The last form shows
+// [symbol.Canonical] leaves the part that names the declaration. The last form shows
 // why a name alone is not enough (it could be a literal of method G of type F,
 // and G may even be from another package), so [Resolver.Find] goes by position
 // first and by name second.

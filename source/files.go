@@ -4,6 +4,7 @@ import (
 	"iter"
 	"path"
 	"strings"
+	"tracerag/trace/symbol"
 )
 
 // Files yields the whole files that functions are in, each once, by its path, in the
@@ -34,7 +35,7 @@ func (r *Resolver) Files(functions iter.Seq[Func]) iter.Seq2[string, string] {
 // file reads the file that a function is in: the first that Find looks into, or, where
 // none has the name that the binary knows, the one in which Find finds it.
 func (r *Resolver) file(f Func) (at, text string) {
-	sym := parseSymbol(f.Name)
+	sym := symbol.Parse(f.Name)
 	name := strings.ReplaceAll(f.File, `\`, "/")
 	if generated(sym, name) {
 		return "", ""
@@ -44,7 +45,7 @@ func (r *Resolver) file(f Func) (at, text string) {
 	}
 	pkg := f.Package
 	if pkg == "" {
-		pkg = unescapePath(sym.pkg)
+		pkg = symbol.Unescape(sym.Package)
 	}
 	r.mu.Lock()
 	places := r.places.candidates(r.places.ownerOf(name, pkg), name)

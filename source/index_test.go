@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"tracerag/trace/symbol"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -114,8 +115,8 @@ func FuzzExtents(f *testing.F) {
 		checkIndex(t, parse("f.s", []byte(src)))
 		for i := range goFile.decls {
 			d := &goFile.decls[i]
-			q := query{sym: parseSymbol("p." + d.names[0]), base: d.base(goFile), line: d.asLine}
-			if len(q.sym.decl) == 0 || len(q.sym.tail) > 0 || q.sym.declName() != d.names[0] {
+			q := query{sym: symbol.Parse("p." + d.names[0]), base: d.base(goFile), line: d.asLine}
+			if len(q.sym.Decl) == 0 || len(q.sym.Tail) > 0 || q.sym.Declaration() != d.names[0] {
 				continue
 			}
 			if _, ok := q.in(goFile); !ok {

@@ -4,11 +4,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"tracerag/trace/symbol"
 )
 
 // query is what is looked for in a file.
 type query struct {
-	sym    symbol
+	sym    symbol.Parts
 	symbol string // the linker name whole, for //go:linkname
 	base   string // last element of the file's name in the binary
 	line   int
@@ -29,7 +30,7 @@ type hit struct {
 
 // in looks for the function in a file: by position and name, then by name.
 func (q query) in(f *file) (hit, bool) {
-	if len(q.sym.tail) > 0 || q.sym.initialiser {
+	if len(q.sym.Tail) > 0 || q.sym.Initialiser {
 		return q.closureIn(f)
 	}
 	return q.declIn(f)
@@ -39,9 +40,9 @@ func (q query) in(f *file) (hit, bool) {
 // functions, functions named _, TEXT blocks under different conditions. Then
 // the line decides.
 func (q query) declIn(f *file) (hit, bool) {
-	name := q.sym.declName()
+	name := q.sym.Declaration()
 	// A function published under a foreign name may have a namesake here.
-	if local, ok := f.linknames[unescapePath(q.symbol)]; ok {
+	if local, ok := f.linknames[symbol.Unescape(q.symbol)]; ok {
 		name = local
 	}
 	d := q.declNamed(f, name)
@@ -49,7 +50,7 @@ func (q query) declIn(f *file) (hit, bool) {
 		d = q.declAliased(f)
 	}
 	if d == nil && strings.HasSuffix(f.path, ".s") {
-		if m, ok := macroLine(f, q.sym.declName(), q.line); ok {
+		if m, ok := macroLine(f, q.sym.Declaration(), q.line); ok {
 			d = &m
 		}
 	}
@@ -80,9 +81,9 @@ func (q query) declNamed(f *file, name string) *decl {
 	switch {
 	case len(named) == 0:
 		return nil
-	case q.line == 0 && q.sym.initNo > 0:
+	case q.line == 0 && q.sym.InitNo > 0:
 		// Right when all init functions of the package are in this file.
-		return named[min(q.sym.initNo, len(named)-1)]
+		return named[min(q.sym.InitNo, len(named)-1)]
 	}
 	return named[0]
 }
@@ -90,12 +91,12 @@ func (q query) declNamed(f *file, name string) *decl {
 // declAliased finds a method whose receiver is written by an alias of its type:
 // where the line and the method's own name agree.
 func (q query) declAliased(f *file) *decl {
-	if len(q.sym.decl) != 2 {
+	if len(q.sym.Decl) != 2 {
 		return nil
 	}
 	for i := range f.decls {
 		d := &f.decls[i]
-		if d.at(f, q.base, q.line) && strings.HasSuffix(d.names[0], "."+q.sym.decl[1]) {
+		if d.at(f, q.base, q.line) && strings.HasSuffix(d.names[0], "."+q.sym.Decl[1]) {
 			return d
 		}
 	}
@@ -114,7 +115,7 @@ func (q query) closureIn(f *file) (hit, bool) {
 	if p := q.partAt(f, span.at); p != nil {
 		return q.partHit(f, p, false), true
 	}
-	if q.sym.initialiser {
+	if q.sym.Initialiser {
 		for i := range f.decls {
 			if d := &f.decls[i]; d.variable && q.line > 0 && q.fits(f, d) {
 				return hit{span: d.span, decl: d}, true
@@ -122,7 +123,7 @@ func (q query) closureIn(f *file) (hit, bool) {
 		}
 		return hit{}, false
 	}
-	for _, name := range q.sym.declNames() {
+	for _, name := range declNames(q.sym) {
 		d := q.declNamed(f, name)
 		if d == nil {
 			continue
@@ -166,7 +167,7 @@ func (q query) partHit(f *file, p *part, moved bool) hit {
 func (q query) partAt(f *file, is func(s span, f *file, base string, line int) bool) *part {
 	var best *part
 	bestScore := 0
-	names := q.sym.declNames()
+	names := declNames(q.sym)
 	for i := range f.parts {
 		p := &f.parts[i]
 		if p.kind != q.kind() || !is(p.span, f, q.base, q.line) {
@@ -174,7 +175,7 @@ func (q query) partAt(f *file, is func(s span, f *file, base string, line int) b
 		}
 		score := 1
 		d := &f.decls[p.decl]
-		if d.variable == q.sym.initialiser && (d.variable || slices.ContainsFunc(names, d.has)) {
+		if d.variable == q.sym.Initialiser && (d.variable || slices.ContainsFunc(names, d.has)) {
 			score = 2
 			if q.numbered(f, d) == p {
 				score = 4
@@ -191,8 +192,8 @@ func (q query) partAt(f *file, is func(s span, f *file, base string, line int) b
 
 // kind is the kind of part that the last suffix represents.
 func (q query) kind() partKind {
-	if len(q.sym.tail) > 0 {
-		switch last := q.sym.tail[len(q.sym.tail)-1]; {
+	if len(q.sym.Tail) > 0 {
+		switch last := q.sym.Tail[len(q.sym.Tail)-1]; {
 		case strings.HasPrefix(last, "-range"):
 			return rangeBody
 		case strings.HasPrefix(last, "gowrap"):
@@ -216,8 +217,8 @@ func (f *file) depth(p *part) int {
 // depth is that of the closure's name: "func1.2" is a literal in a literal.
 func (q query) depth() int {
 	n := -1
-	for i, seg := range q.sym.tail {
-		if i == len(q.sym.tail)-1 || !strings.HasPrefix(seg, "-range") {
+	for i, seg := range q.sym.Tail {
+		if i == len(q.sym.Tail)-1 || !strings.HasPrefix(seg, "-range") {
 			n++
 		}
 	}
@@ -230,14 +231,14 @@ func (q query) depth() int {
 func (q query) numbered(f *file, d *decl) *part {
 	outer := -1
 	var at *part
-	for i, seg := range q.sym.tail {
-		if i < len(q.sym.tail)-1 && strings.HasPrefix(seg, "-range") {
+	for i, seg := range q.sym.Tail {
+		if i < len(q.sym.Tail)-1 && strings.HasPrefix(seg, "-range") {
 			continue // literals in a loop's body are numbered with those around it
 		}
 		if at != nil && at.kind != literal {
 			return nil
 		}
-		want := query{sym: symbol{tail: []string{seg}}}.kind()
+		want := query{sym: symbol.Parts{Tail: []string{seg}}}.kind()
 		number := strings.TrimLeft(seg, "-abcdefghijklmnopqrstuvwxyz")
 		at = nil
 		for i := range f.parts {
@@ -262,4 +263,17 @@ func (q query) numbered(f *file, d *decl) *part {
 		}
 	}
 	return at
+}
+
+// declNames are the names that the declaration may have in its file, the
+// likeliest first. A literal of an inlined function carries the names of all
+// functions around it, so that each tail of the list may be the declaration.
+func declNames(s symbol.Parts) []string {
+	names := []string{s.Declaration()}
+	if len(s.Tail) > 0 {
+		for i := 1; i < len(s.Decl); i++ {
+			names = append(names, strings.Join(s.Decl[i:], "."))
+		}
+	}
+	return names
 }

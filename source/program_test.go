@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"tracerag/trace/symbol"
 )
 
 // unpack copies the modules of testdata/programs to a new directory. Each of
@@ -101,7 +102,7 @@ func calls(t testing.TB, exe string) map[string]Func {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m[w[0]] = Func{Name: w[1], Package: unescapePath(parseSymbol(w[1]).pkg), File: w[2], StartLine: n}
+		m[w[0]] = Func{Name: w[1], Package: symbol.Package(w[1]), File: w[2], StartLine: n}
 	}
 	return m
 }

@@ -2,8 +2,7 @@ package viewer
 
 import (
 	"strings"
-
-	"tracerag/source"
+	"tracerag/trace/symbol"
 )
 
 // mostRanked is how many functions the page lists for a question: whoever has read the
@@ -45,13 +44,13 @@ func (p *Page) rank(question string) ([]listed, error) {
 
 // declared is the function of the page that a declaration is: the function itself, or
 // where only closures in it ran under these calls, the first of those.
-func (p *Page) declared(symbol string) (i int, ok bool) {
+func (p *Page) declared(name string) (i int, ok bool) {
 	i = -1
 	for k, f := range p.functions {
-		if f.fn.Name == symbol {
+		if f.fn.Name == name {
 			return k, true
 		}
-		if i < 0 && source.Canonical(f.fn.Name) == symbol {
+		if i < 0 && symbol.Canonical(f.fn.Name) == name {
 			i = k
 		}
 	}

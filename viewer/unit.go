@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"tracerag/knowledge/lookup"
-	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/symbol"
 )
@@ -173,7 +172,7 @@ func (e *notInSourceError) Error() string {
 // declaration is the name of the declaration that a function is of, without its
 // package: "(*T).Row", "init".
 func declaration(fn *trace.Function) (name string, ok bool) {
-	name = symbol.Local(source.Canonical(fn.Name))
+	name = symbol.Local(symbol.Canonical(fn.Name))
 	if name == "init" { // of variables: no function
 		return "", false
 	}

@@ -43,7 +43,7 @@ var layers = map[string][]string{
 	"trace/profiles":          {"trace", "trace/symbol", "trace/target"},
 	"trace/store":             {"atomicfile", "phrase", "trace"},
 	"calltree":                {"code/words", "trace", "trace/symbol", "visible"},
-	"source":                  {"code"},
+	"source":                  {"code", "trace/symbol"},
 	"code":                    {},
 	"code/calls":              {"code"},
 	"code/words":              {},
@@ -95,7 +95,7 @@ var layers = map[string][]string{
 	"eval/throttle":  {},
 	"eval/trial":     {"atomicfile", "calltree", "eval", "eval/report", "eval/results", "eval/throttle", "llm", "phrase", "prompt", "prompt/tokens", "record", "session", "source", "trace", "trace/symbol"},
 
-	"mcp": {"calltree", "knowledge", "knowledge/lookup", "locate", "prompt", "prompt/tokens", "rank", "session", "source", "trace", "trace/store"},
+	"mcp": {"calltree", "knowledge", "knowledge/lookup", "locate", "prompt", "prompt/tokens", "rank", "session", "source", "trace", "trace/store", "trace/symbol"},
 
 	"cmd/tracerag": everything,
 }

@@ -6,8 +6,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"tracerag/knowledge"
 	"tracerag/phrase"
@@ -75,7 +73,7 @@ func Executed(t *trace.Trace) (knowledge.Run, knowledge.Executed) {
 	literal := make([]bool, len(t.Functions))
 	inits := initNumbers(t.Functions)
 	for i, f := range t.Functions {
-		name, nth, lit, ok := declared(symbol.Local(f.Name))
+		name, nth, lit, ok := declared(f.Name)
 		if !ok {
 			number[i] = -1
 			continue
@@ -135,7 +133,7 @@ type initName struct {
 func initNumbers(functions []trace.Function) map[initName]int {
 	var list []initName
 	for _, f := range functions {
-		if name, n, literal, ok := declared(symbol.Local(f.Name)); ok && name == "init" && !literal {
+		if name, n, literal, ok := declared(f.Name); ok && name == "init" && !literal {
 			list = append(list, initName{f.File, n})
 		}
 	}
@@ -151,55 +149,20 @@ func initNumbers(functions []trace.Function) map[initName]int {
 	return numbers
 }
 
-// declared returns the declaration that a linker's name, without the package, is of: "F",
-// "T.M" and "(*T).M", without type arguments; of "init.2", "init" and 2. literal says that it is a
-// function in that declaration. What is of no function (package initialisation, and literals
-// in it) is not ok.
-func declared(local string) (name string, nth int, literal, ok bool) {
-	local = withoutArguments(local)
-	local, _, ranged := strings.Cut(local, "-range")
-	local = strings.TrimSuffix(local, "-fm")
-	parts := strings.Split(local, ".")
-	if parts[0] == "" || local == "init" || parts[0] == "glob" {
+// declared returns the declaration that a linker's name is of: "F", "T.M" and "(*T).M"; of
+// "init.2", "init" and 2. literal says that it is a function in that declaration. What is of no
+// function (package initialisation, and literals in it) is not ok.
+func declared(linker string) (name string, nth int, literal, ok bool) {
+	s := symbol.Parse(linker)
+	name = s.Declaration()
+	literal = len(s.Tail) > 0 && !s.MethodValue()
+	switch {
+	case s.Package == "" || s.Initialiser:
+		return "", 0, false, false
+	case s.InitNo >= 0:
+		return name, s.InitNo, literal, true
+	case name == "init":
 		return "", 0, false, false
 	}
-	if parts[0] == "init" {
-		n, err := strconv.Atoi(parts[1])
-		if err != nil { // a literal of a variable
-			return "", 0, false, false
-		}
-		return "init", n, ranged || len(parts) > 2, true
-	}
-	if len(parts) > 1 && !inner(parts[1]) {
-		return parts[0] + "." + parts[1], 1, ranged || len(parts) > 2, true
-	}
-	return parts[0], 1, ranged || len(parts) > 1, true
-}
-
-// inner reports whether a part of a linker's name is of a function that the compiler
-// named: "func1", "2", "gowrap1", "deferwrap1".
-func inner(part string) bool {
-	for _, p := range []string{"func", "gowrap", "deferwrap", ""} {
-		if digits, ok := strings.CutPrefix(part, p); ok && digits != "" && strings.Trim(digits, "0123456789") == "" {
-			return true
-		}
-	}
-	return false
-}
-
-// withoutArguments removes what is in brackets.
-func withoutArguments(name string) string {
-	var b strings.Builder
-	depth := 0
-	for _, r := range name {
-		switch {
-		case r == '[':
-			depth++
-		case r == ']':
-			depth--
-		case depth == 0:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+	return name, 1, literal, true
 }

@@ -18,6 +18,7 @@ func TestExecuted(t *testing.T) {
 		"F.func1": "F literal", "F.func1.2": "F literal", "F.gowrap1": "F literal", "F.deferwrap2": "F literal", "F-range1": "F literal",
 		"T.M.func1": "T.M literal", "(*T).M-fm": "(*T).M", "(*T).M.func2.1": "(*T).M literal", "init.0": "init", "init.0.func1": "init literal",
 		"init": "", "glob..func1": "", "init.func1": "", "functional": "functional", "T.func": "T.func",
+		"(*T[go.shape.[]int]).M": "(*T).M", `F[go.shape.struct { A int "x:\"]\"" }]`: "F", "(*T).func1": "(*T).func1", "map.init.0": "",
 	} {
 		tr := &trace.Trace{}
 		b := trace.NewBuilder(tr)

@@ -16,7 +16,7 @@ func Package(name string) string {
 	if n <= 0 {
 		return ""
 	}
-	return unescape(name[:n])
+	return Unescape(name[:n])
 }
 
 // Local returns the part of a linker name after the package: "(*T).M".
@@ -35,7 +35,7 @@ func Short(name string) string {
 	if n <= 0 {
 		return name
 	}
-	return Base(unescape(name[:n])) + name[n:]
+	return Base(Unescape(name[:n])) + name[n:]
 }
 
 // Base returns what the package with an import path is called by where the package
@@ -83,9 +83,9 @@ func packageLen(name string) int {
 	return slash + 1 + dot
 }
 
-// unescape undoes the linker's escaping of an import path: %xx for dots in the
+// Unescape undoes the linker's escaping of an import path: %xx for dots in the
 // last element, control characters, quotes, percent signs and non-ASCII bytes.
-func unescape(s string) string {
+func Unescape(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s
 	}
@@ -118,7 +118,11 @@ func hex(c byte) int {
 
 // Join returns the linker name of a function of a package: the opposite of Package and
 // Local.
-func Join(path, local string) string {
+func Join(path, local string) string { return Escape(path) + "." + local }
+
+// Escape writes an import path as the linker does: bytes that could end it too early,
+// dots of the last element among them, become %xx.
+func Escape(path string) string {
 	const digits = "0123456789abcdef"
 	var b strings.Builder
 	last := strings.LastIndexByte(path, '/') + 1
@@ -129,5 +133,5 @@ func Join(path, local string) string {
 			b.WriteByte(c)
 		}
 	}
-	return b.String() + "." + local
+	return b.String()
 }

@@ -61,27 +61,10 @@ func short(name string) string {
 
 // isMethod tells a method's linker name, "p.(*T[...]).M" or "p.T[...].M", from that of
 // a function.
-func isMethod(name string) bool { return strings.Count(short(plain(name)), ".") > 1 }
+func isMethod(name string) bool { return strings.Count(short(symbol.WithoutArguments(name)), ".") > 1 }
 
 // isClosure tells a function literal, "p.F[...].func1".
 func isClosure(name string) bool {
-	name = short(plain(name))
+	name = short(symbol.WithoutArguments(name))
 	return strings.Contains(name, ".func") || strings.Contains(name, "-range") || strings.Contains(name, ".gowrap")
-}
-
-// plain drops type arguments.
-func plain(name string) string {
-	var b strings.Builder
-	depth := 0
-	for _, r := range name {
-		switch {
-		case r == '[':
-			depth++
-		case r == ']':
-			depth--
-		case depth == 0:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

@@ -29,15 +29,16 @@ func TestTypeNames(t *testing.T) {
 // Which functions get the hidden argument of generic code, and where.
 func TestFunctionNames(t *testing.T) {
 	for name, want := range map[string]struct{ method, closure bool }{
-		"main.f":                                   {false, false},
-		"main.f[go.shape.int]":                     {false, false},
-		"example.com/a.b/c.f[x/y.T]":               {false, false},
-		"main.T[go.shape.int].m":                   {true, false},
-		"main.(*T[go.shape.struct { p.x int }]).m": {true, false},
-		"main.f[go.shape.int].func1":               {true, true},
-		"main.(*T[go.shape.int]).m.func2.1":        {true, true},
-		"main.f[go.shape.int]-range1":              {false, true},
-		"main.f[go.shape.int].gowrap1":             {true, true},
+		"main.f":                                    {false, false},
+		"main.f[go.shape.int]":                      {false, false},
+		"example.com/a.b/c.f[x/y.T]":                {false, false},
+		"main.T[go.shape.int].m":                    {true, false},
+		`main.f[go.shape.struct { A int "a]b.c" }]`: {false, false},
+		"main.(*T[go.shape.struct { p.x int }]).m":  {true, false},
+		"main.f[go.shape.int].func1":                {true, true},
+		"main.(*T[go.shape.int]).m.func2.1":         {true, true},
+		"main.f[go.shape.int]-range1":               {false, true},
+		"main.f[go.shape.int].gowrap1":              {true, true},
 	} {
 		if m, c := isMethod(name), isClosure(name); m != want.method || c != want.closure {
 			t.Errorf("%s: method %v, closure %v", name, m, c)

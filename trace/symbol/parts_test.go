@@ -1,4 +1,4 @@
-package source
+package symbol
 
 import (
 	"strings"
@@ -64,6 +64,39 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
+// Type arguments are removed wherever they are and whatever they hold. want is the name
+// without them, decl the declaration in it.
+func TestWithoutArguments(t *testing.T) {
+	for _, c := range []struct{ name, want, decl string }{
+		{"p.F", "p.F", "F"},
+		{"p.F[int]", "p.F", "F"},
+		{"p.F[...]", "p.F", "F"},
+		{"p.F[...].func1.2", "p.F.func1.2", "F"},
+		{"p.F[go.shape.int]-range1", "p.F-range1", "F"},
+		{"p.F[go.shape.[]int,go.shape.map[string][4]uint8]", "p.F", "F"},
+		{"p.F[example.com/q%2ev2.G[example.com/r.H[int]]].func1", "p.F.func1", "F"},
+		{"p.F[go.shape.func(int) (a/b.T, error)]", "p.F", "F"},
+		{"p.F[go.shape.struct { A int \"json:\\\"a]b\\\"\" }].gowrap1", "p.F.gowrap1", "F"},
+		{"p.F[go.shape.struct { A int `x[\"y` }].func3", "p.F.func3", "F"},
+		{"p.T[go.shape.[]int].M", "p.T.M", "T.M"},
+		{"p.(*T[...]).M", "p.(*T).M", "(*T).M"},
+		{"p.(*T[go.shape.map[a/b.K][]c/d.V]).M-fm", "p.(*T).M-fm", "(*T).M"},
+		{"p.(*T[go.shape.int,go.shape.string]).M.func2.1", "p.(*T).M.func2.1", "(*T).M"},
+		{"p.(*T[...]).func1", "p.(*T).func1", "(*T).func1"},
+		{"p.F[...].(*T[...]).M.func1", "p.F.(*T).M.func1", "F.(*T).M"}, // inlined
+		{"p.F]x", "p.F]x", "F]x"},
+		{"p.F[x", "p.F", "F"},
+		{"p.F[\"x", "p.F", "F"},
+	} {
+		if got := WithoutArguments(c.name); got != c.want {
+			t.Errorf("WithoutArguments(%q) = %q, want %q", c.name, got, c.want)
+		}
+		if got := Parse(c.name).Declaration(); got != c.decl {
+			t.Errorf("Parse(%q) has declaration %q, want %q", c.name, got, c.decl)
+		}
+	}
+}
+
 func FuzzCanonical(f *testing.F) {
 	for _, s := range []string{
 		"p.F.func1.2", "p.(*T[...]).M-fm", "a/b.F[c/d.T].G-range1", "p.init.0.func1", "p.map.init.0",
@@ -89,14 +122,14 @@ func TestPackagePathEscapes(t *testing.T) {
 		{"a.b/c%d", "a.b/c%25d"},
 		{"main", "main"},
 	} {
-		if got := escapePath(tt.path); got != tt.escaped {
-			t.Errorf("escapePath(%q) = %q, want %q", tt.path, got, tt.escaped)
+		if got := Escape(tt.path); got != tt.escaped {
+			t.Errorf("Escape(%q) = %q, want %q", tt.path, got, tt.escaped)
 		}
-		if got := unescapePath(tt.escaped); got != tt.path {
-			t.Errorf("unescapePath(%q) = %q, want %q", tt.escaped, got, tt.path)
+		if got := Unescape(tt.escaped); got != tt.path {
+			t.Errorf("Unescape(%q) = %q, want %q", tt.escaped, got, tt.path)
 		}
 	}
-	if got := unescapePath("x%2"); !strings.HasSuffix(got, "%2") {
+	if got := Unescape("x%2"); !strings.HasSuffix(got, "%2") {
 		t.Errorf("a cut escape became %q", got)
 	}
 }
