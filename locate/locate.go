@@ -74,7 +74,7 @@ func given(is bool) float64 {
 // Locate finds what a question is about.
 func Locate(ctx context.Context, store knowledge.Reader, q Question, o Options) (*Answer, error) {
 	s := &search{ctx: ctx, store: store, q: q, o: o, w: Default, report: read(q.Text),
-		found: map[int64]*candidate{}, texts: map[fileKey]*text{}, stale: map[string]bool{}, subjects: map[int64][]subject{}}
+		found: map[int64]*candidate{}, texts: map[fileKey]*lookup.File{}, stale: map[string]bool{}, subjects: map[int64][]subject{}}
 	if o.Weights != nil {
 		s.w = *o.Weights
 	}
@@ -112,7 +112,7 @@ type search struct {
 	scope  []int64                // that are looked into
 
 	found    map[int64]*candidate
-	texts    map[fileKey]*text
+	texts    map[fileKey]*lookup.File // nil: it can't be read
 	stale    map[string]bool
 	subjects map[int64][]subject // of repositories
 	rarity   *rank.Known

@@ -9,6 +9,7 @@ import (
 	"tracerag/code"
 	"tracerag/code/words"
 	"tracerag/knowledge"
+	"tracerag/knowledge/lookup"
 	"tracerag/trace/symbol"
 )
 
@@ -16,8 +17,6 @@ const (
 	// shownRuns is how many saved runs an answer names, and bestForRuns of how many
 	// functions they executed some.
 	shownRuns, bestForRuns = 3, 5
-	// How far callers are followed to a test, and how many functions are looked at.
-	maxSteps, maxVisited = 6, 3000
 )
 
 // evidenceToRecord says which saved runs executed the best functions, and which test would
@@ -73,42 +72,21 @@ func (s *search) record(test *knowledge.Decl, why string) *Record {
 	return r
 }
 
-// isTest reports whether go test runs a declaration as a test.
-func isTest(d *knowledge.Decl) bool {
-	rest, ok := strings.CutPrefix(d.Name, "Test")
-	return ok && d.Test && d.Kind == code.Func && !d.Testdata && !d.Vendored && (rest == "" || rest[0] < 'a' || rest[0] > 'z') && d.Name != "TestMain"
-}
-
 // reaching returns the nearest test from which calls lead to a function: of several equally
 // near ones that with most words of the report.
-func (s *search) reaching(c *candidate) (*knowledge.Decl, string, error) {
-	seen := map[int64]bool{c.ID: true}
-	level := []int64{c.ID}
-	for step := 1; step <= maxSteps && len(level) > 0 && len(seen) < maxVisited; step++ {
-		edges, err := s.store.Callers(s.ctx, level)
-		if err != nil {
-			return nil, "", err
+func (s *search) reaching(c *candidate) (test *knowledge.Decl, why string, err error) {
+	source := func(e knowledge.Edge) bool { return e.Kind != knowledge.Ran } // what ran is recorded
+	err = lookup.Reaching(s.ctx, s.store, c.ID, source, func(tests []knowledge.Decl, steps int) (more bool, err error) {
+		if test = s.likest(tests, c); test == nil {
+			return true, nil
 		}
-		level = nil
-		for _, e := range edges {
-			if e.Kind != knowledge.Ran && !seen[e.Caller] {
-				seen[e.Caller] = true
-				level = append(level, e.Caller)
-			}
+		why = "calls it"
+		if steps > 1 {
+			why = "leads there by its calls"
 		}
-		decls, err := s.store.Decls(s.ctx, level)
-		if err != nil {
-			return nil, "", err
-		}
-		if t := s.likest(decls, c); t != nil {
-			why := "calls it"
-			if step > 1 {
-				why = "leads there by its calls"
-			}
-			return t, why, nil
-		}
-	}
-	return nil, "", nil
+		return false, nil
+	})
+	return test, why, err
 }
 
 // namedAlike returns the test of a function's package that has most words of the function's
@@ -167,7 +145,7 @@ func (s *search) likest(decls []knowledge.Decl, c *candidate) *knowledge.Decl {
 		return a.Line - b.Line
 	})
 	for i := range decls {
-		if !isTest(&decls[i]) {
+		if !lookup.IsTest(&decls[i]) {
 			continue
 		}
 		terms := nameTerms(strings.TrimPrefix(decls[i].Name, "Test"))

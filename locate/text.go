@@ -1,10 +1,9 @@
 package locate
 
 import (
-	"crypto/sha256"
-
 	"tracerag/code"
 	"tracerag/knowledge"
+	"tracerag/knowledge/lookup"
 )
 
 type fileKey struct {
@@ -12,28 +11,19 @@ type fileKey struct {
 	path       string
 }
 
-// text is a file as it is now.
-type text struct {
-	bytes []byte
-	hash  code.Hash
-	file  *code.File // parsed anew, if it is not as it was indexed
-}
-
-// read reads the files of candidates, and drops candidates that are gone.
+// read reads the files of candidates.
 func (s *search) read() error {
 	paths := map[int64][]string{}
+	texts := map[fileKey][]byte{}
 	for _, c := range s.sorted() {
 		k := fileKey{c.Repository, c.Path}
-		if s.texts[k] != nil {
+		if _, ok := s.texts[k]; ok {
 			continue
 		}
-		t := &text{}
-		s.texts[k] = t
-		paths[c.Repository] = append(paths[c.Repository], c.Path)
+		s.texts[k] = nil
 		if b, err := s.o.Text(s.repo(c.Repository), c.Path); err == nil {
-			sum := sha256.Sum256(b)
-			t.bytes = b
-			copy(t.hash[:], sum[:])
+			texts[k] = b
+			paths[c.Repository] = append(paths[c.Repository], c.Path)
 		}
 	}
 	for repo, ps := range paths {
@@ -41,11 +31,15 @@ func (s *search) read() error {
 		if err != nil {
 			return err
 		}
+		hashes := map[string]code.Hash{}
 		for i := range files {
-			f := &files[i]
-			if t := s.texts[fileKey{repo, f.Path}]; t != nil && t.hash != f.Hash {
-				s.stale[f.Path] = true
-				t.file = code.Parse(t.bytes)
+			hashes[files[i].Path] = files[i].Hash
+		}
+		for _, p := range ps {
+			k := fileKey{repo, p}
+			s.texts[k] = lookup.FileNow(texts[k], hashes[p])
+			if s.texts[k].Changed() {
+				s.stale[p] = true
 			}
 		}
 	}
@@ -55,21 +49,14 @@ func (s *search) read() error {
 // textOf returns the text and the doc comment of a declaration as they are now; ok is
 // false if it is gone.
 func (s *search) textOf(d *knowledge.Decl) (body, doc string, ok bool) {
-	t := s.texts[fileKey{d.Repository, d.Path}]
-	if t == nil || t.bytes == nil {
+	f := s.texts[fileKey{d.Repository, d.Path}]
+	if f == nil {
 		return "", "", false
 	}
-	if t.file != nil {
-		for i := range t.file.Decls {
-			if now := &t.file.Decls[i]; now.Kind == d.Kind && now.Name == d.Name && now.Nth == d.Nth {
-				d.Decl = *now
-				return string(now.Of(t.bytes)), string(now.Doc.Of(t.bytes)), true
-			}
-		}
+	now, ok := f.Decl(&d.Decl)
+	if !ok {
 		return "", "", false
 	}
-	if d.End > len(t.bytes) || d.Doc.End > len(t.bytes) {
-		return "", "", false
-	}
-	return string(d.Of(t.bytes)), string(d.Doc.Of(t.bytes)), true
+	d.Decl = now
+	return string(now.Of(f.Text)), string(now.Doc.Of(f.Text)), true
 }

@@ -17,7 +17,6 @@ package lookup
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -44,11 +43,10 @@ type fileKey struct {
 	path       string
 }
 
-// file is a file as it is now.
+// file is a file, or why it can't be read.
 type file struct {
-	text []byte
-	now  *code.File // nil: it is as it was indexed
-	err  error
+	*File
+	err error
 }
 
 // Unit is a declaration as it is now.
@@ -332,16 +330,15 @@ func (l *Lookup) unit(ctx context.Context, d *knowledge.Decl) (*Unit, error) {
 	case f.err != nil:
 		u.Problem = f.err.Error()
 		return u, nil
-	case f.now != nil:
-		u.Changed = true
-		i := slices.IndexFunc(f.now.Decls, func(now code.Decl) bool { return now.Kind == d.Kind && now.Symbol() == d.Symbol() })
-		if i < 0 {
-			u.Problem = "the file was changed, and does not declare it any more"
-			return u, nil
-		}
-		u.Decl.Decl = f.now.Decls[i]
 	}
-	u.Text, u.Doc = string(u.Of(f.text)), string(u.Decl.Doc.Of(f.text))
+	now, ok := f.Decl(&d.Decl)
+	u.Changed = f.Changed()
+	if !ok {
+		u.Problem = "the file was changed, and does not declare it any more"
+		return u, nil
+	}
+	u.Decl.Decl = now
+	u.Text, u.Doc = string(u.Of(f.Text)), string(u.Decl.Doc.Of(f.Text))
 	return u, nil
 }
 
@@ -360,20 +357,22 @@ func (l *Lookup) file(ctx context.Context, r *knowledge.Repository, d *knowledge
 	if read == nil {
 		read = ReadTree
 	}
-	if f.text, f.err = read(r, d.Path); f.err != nil {
+	text, err := read(r, d.Path)
+	if err != nil {
+		f.err = err
 		return f, nil
 	}
 	indexed, err := l.Store.Files(ctx, []string{d.Path}, []int64{r.ID})
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(f.text)
-	same := slices.ContainsFunc(indexed, func(i knowledge.File) bool {
-		return i.Path == d.Path && i.Hash == code.Hash(sum[:len(i.Hash)])
-	})
-	if !same {
-		f.now = code.Parse(f.text)
+	var hash code.Hash
+	for i := range indexed {
+		if indexed[i].Path == d.Path {
+			hash = indexed[i].Hash
+		}
 	}
+	f.File = FileNow(text, hash)
 	return f, nil
 }
 
