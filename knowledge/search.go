@@ -1,6 +1,11 @@
 package knowledge
 
-import "tracerag/code"
+import (
+	"path"
+	"strings"
+
+	"tracerag/code"
+)
 
 // Query asks for declarations by words.
 type Query struct {
@@ -28,4 +33,28 @@ type Rarity struct {
 	Functions int
 	With      []int   // for each term asked for
 	Length    float64 // mean, in terms
+}
+
+// Within reports whether a file is in what a pattern means: its path, its directory or
+// its package's import path, all below one of these ("x/..."), or a pattern of package path
+// for one of them.
+func Within(pattern, file, pkg string) bool {
+	pattern = strings.TrimPrefix(pattern, "./")
+	if pattern == "" || pattern == "..." {
+		return true
+	}
+	pattern, below := strings.CutSuffix(pattern, "/...")
+	for _, name := range []string{file, path.Dir(file), pkg} {
+		for {
+			if ok, err := path.Match(pattern, name); ok && err == nil || name == pattern {
+				return true
+			}
+			i := strings.LastIndexByte(name, '/')
+			if !below || i < 0 {
+				break
+			}
+			name = name[:i]
+		}
+	}
+	return false
 }

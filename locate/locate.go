@@ -169,7 +169,7 @@ func (s *search) add(d knowledge.Decl) *candidate {
 	if c := s.found[d.ID]; c != nil {
 		return c
 	}
-	if !d.Kind.Callable() || d.Test || d.Vendored || d.Testdata || d.Generated || !within(s.q.In, &d) {
+	if !d.Kind.Callable() || d.Test || d.Vendored || d.Testdata || d.Generated || !knowledge.Within(s.q.In, d.Path, d.Package) {
 		return nil
 	}
 	c := &candidate{Decl: d}

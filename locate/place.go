@@ -40,25 +40,3 @@ func hasEnd(p, end string) bool {
 	a, b := strings.Split(p, "/"), strings.Split(end, "/")
 	return len(a) >= len(b) && slices.Equal(a[len(a)-len(b):], b)
 }
-
-// within reports whether a declaration is in what a pattern names: a directory or a file
-// below the root or an import path, "..." for all below, or a pattern of path.Match.
-func within(pattern string, d *knowledge.Decl) bool {
-	if pattern == "" {
-		return true
-	}
-	pattern = strings.TrimPrefix(pattern, "./")
-	if pattern == "..." {
-		return true
-	}
-	dir := path.Dir(d.Path)
-	if below, ok := strings.CutSuffix(pattern, "/..."); ok {
-		return below == dir || below == d.Package || strings.HasPrefix(dir, below+"/") || strings.HasPrefix(d.Package, below+"/")
-	}
-	for _, name := range []string{d.Path, dir, d.Package} {
-		if ok, err := path.Match(pattern, name); ok && err == nil || name == pattern {
-			return true
-		}
-	}
-	return false
-}

@@ -273,7 +273,7 @@ func (s *Store) Search(ctx context.Context, q knowledge.Query) ([]knowledge.Hit,
 		}
 		for i, score := range scores {
 			d, _ := s.decl(id<<shift | int64(i))
-			if (q.Tests || product(&d)) && (q.Kinds == nil || slices.Contains(q.Kinds, d.Kind)) && matches(q.Files, &d) {
+			if (q.Tests || product(&d)) && (q.Kinds == nil || slices.Contains(q.Kinds, d.Kind)) && knowledge.Within(q.Files, d.Path, d.Package) {
 				hits = append(hits, knowledge.Hit{Decl: d, Score: score})
 			}
 		}
@@ -285,13 +285,6 @@ func (s *Store) Search(ctx context.Context, q knowledge.Query) ([]knowledge.Hit,
 		hits = hits[:min(len(hits), q.Limit)]
 	}
 	return hits, nil
-}
-
-func matches(pattern string, d *knowledge.Decl) bool {
-	prefix, all := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "/...")
-	dir := path.Dir(d.Path)
-	return pattern == "" || pattern == d.Path || prefix == dir || prefix == d.Package ||
-		all && (strings.HasPrefix(dir, prefix+"/") || strings.HasPrefix(d.Package, prefix+"/"))
 }
 
 // Rarity implements [knowledge.Reader].

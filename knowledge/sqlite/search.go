@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"path"
 	"slices"
-	"strings"
 
 	"tracerag/code"
 	"tracerag/knowledge"
@@ -149,7 +147,7 @@ func (s *Store) hits(ctx context.Context, q *knowledge.Query, units []ranked) ([
 		if err := scanDecl(scan, &h.Decl, &unit); err != nil {
 			return err
 		}
-		if len(q.Kinds) > 0 && !slices.Contains(q.Kinds, h.Kind) || !inPattern(q.Files, h.Path, h.Package) {
+		if len(q.Kinds) > 0 && !slices.Contains(q.Kinds, h.Kind) || !knowledge.Within(q.Files, h.Path, h.Package) {
 			return nil
 		}
 		h.Score = scores[unit]
@@ -160,25 +158,6 @@ func (s *Store) hits(ctx context.Context, q *knowledge.Query, units []ranked) ([
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start))
 	})
 	return list, err
-}
-
-// inPattern reports whether a file is what a pattern means: its path, a directory above it, an
-// import path, all below one of these ("x/..."), or a pattern of package path for one of
-// them.
-func inPattern(pattern, file, pkg string) bool {
-	if pattern == "" || pattern == "..." {
-		return true
-	}
-	below, all := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "/...")
-	for _, name := range []string{file, path.Dir(file), pkg} {
-		if name == below || all && strings.HasPrefix(name, below+"/") {
-			return true
-		}
-		if ok, _ := path.Match(below, name); ok {
-			return true
-		}
-	}
-	return false
 }
 
 // Rarity is of [knowledge.Reader].
