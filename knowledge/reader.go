@@ -23,6 +23,8 @@ type Reader interface {
 	Decls(ctx context.Context, ids []int64) ([]Decl, error)
 	// Files returns the files whose path is one of the given, or ends in "/" and it.
 	Files(ctx context.Context, paths []string, repositories []int64) ([]File, error)
+	// Holds reports whether a file of any repository is in a pattern: see [Within].
+	Holds(ctx context.Context, pattern string) (bool, error)
 	// In returns the declarations of files.
 	In(ctx context.Context, files []int64) ([]Decl, error)
 	Callers(ctx context.Context, ids []int64) ([]Edge, error)

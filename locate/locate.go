@@ -88,7 +88,11 @@ func Locate(ctx context.Context, store knowledge.Reader, q Question, o Options) 
 		}
 		s.q.In = path.Clean(filepath.ToSlash(q.In)) // "doc/" is doc
 	}
-	if err := s.run(); err != nil {
+	err := s.run()
+	if err == nil {
+		err = s.checkPattern()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("locate: %w", err)
 	}
 	a, err := s.answer()

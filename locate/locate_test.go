@@ -307,6 +307,24 @@ func TestIn(t *testing.T) {
 	}
 }
 
+// TestInNothing tells a pattern without files from a report that nothing matches.
+func TestInNothing(t *testing.T) {
+	s := storeOf(t)
+	for in, near := range map[string]string{
+		"nowhere": "", "files/write.go": "", "tools": "tools/...",
+		"/app/files": "files", "/app": "...", "/app/nowhere": "", "/files": "",
+	} {
+		_, err := Locate(context.Background(), s, Question{Text: "border", In: in}, Options{Text: s.Text})
+		var e *NoFilesError
+		if !errors.As(err, &e) || e.Near != near {
+			t.Errorf("in %s: %v; want %q near", in, err, near)
+		}
+	}
+	if a := ask(t, s, Question{Text: "xylophone", In: "files"}, Default); len(a.Functions) != 0 {
+		t.Errorf("a report that nothing matches: %+v", a.Functions)
+	}
+}
+
 func TestUnknownTest(t *testing.T) {
 	s := storeOf(t)
 	_, err := Locate(context.Background(), s, Question{Text: "x", Test: "TestRender", Package: "./files"}, Options{Text: s.Text})

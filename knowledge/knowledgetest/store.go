@@ -369,6 +369,16 @@ func (s *Store) Files(_ context.Context, paths []string, repositories []int64) (
 	return out, nil
 }
 
+// Holds implements [knowledge.Reader].
+func (s *Store) Holds(_ context.Context, pattern string) (holds bool, err error) {
+	s.each(nil, func(_ int64, r *Repository) {
+		for _, f := range r.files {
+			holds = holds || knowledge.Within(pattern, f.Path, f.ImportPath())
+		}
+	})
+	return holds, nil
+}
+
 // In implements [knowledge.Reader].
 func (s *Store) In(_ context.Context, files []int64) ([]knowledge.Decl, error) {
 	var out []knowledge.Decl

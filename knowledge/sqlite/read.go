@@ -262,6 +262,17 @@ func (s *Store) Decls(ctx context.Context, ids []int64) ([]knowledge.Decl, error
 	return list, nil
 }
 
+// Holds is of [knowledge.Reader].
+func (s *Store) Holds(ctx context.Context, pattern string) (holds bool, err error) {
+	err = s.rows(ctx, func(scan func(...any) error) error {
+		var file, pkg string
+		err := scan(&file, &pkg)
+		holds = holds || knowledge.Within(pattern, file, pkg)
+		return err
+	}, "SELECT f.path, p.path FROM file f JOIN package p ON p.id = f.package")
+	return holds, err
+}
+
 // In is of [knowledge.Reader].
 func (s *Store) In(ctx context.Context, files []int64) ([]knowledge.Decl, error) {
 	return s.decls(ctx, "WHERE d.file IN (SELECT value FROM json_each(?1))", array(files))
