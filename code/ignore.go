@@ -3,6 +3,7 @@ package code
 import (
 	"bytes"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 )
@@ -26,10 +27,17 @@ type ignoreRule struct {
 	// One of these says what matches: a whole text, an end, or a pattern.
 	literal, suffix string
 	pattern         *regexp.Regexp
-	// What the pattern matches begins and ends so: asking that first saves most of
-	// the time.
-	head, tail string
+	// What the pattern matches begins and ends with bytes of these: asking that first
+	// saves nearly all of the time.
+	head, tail []*byteSet
 }
+
+// byteSet says which bytes may be in a place; nil is any.
+type byteSet [4]uint64
+
+func (s *byteSet) add(b byte) { s[b>>6] |= 1 << (b & 63) }
+
+func (s *byteSet) has(b byte) bool { return s == nil || s[b>>6]>>(b&63)&1 != 0 }
 
 // ignores reports whether a file or directory with a path below the root that the
 // file's dir is relative to is ignored. It does not look at the directories above it.
@@ -60,11 +68,29 @@ func (f *ignoreFile) ignores(path string, dir bool) bool {
 func (r *ignoreRule) matches(text string) bool {
 	switch {
 	case r.pattern != nil:
-		return strings.HasPrefix(text, r.head) && strings.HasSuffix(text, r.tail) && r.pattern.MatchString(bytewise(text))
+		return r.mayMatch(text) && r.pattern.MatchString(bytewise(text))
 	case r.suffix != "":
 		return strings.HasSuffix(text, r.suffix)
 	}
 	return r.literal == text
+}
+
+func (r *ignoreRule) mayMatch(text string) bool {
+	if len(text) < max(len(r.head), len(r.tail)) {
+		return false
+	}
+	end := text[len(text)-len(r.tail):]
+	for i := len(r.tail) - 1; i >= 0; i-- {
+		if !r.tail[i].has(end[i]) {
+			return false
+		}
+	}
+	for i, s := range r.head {
+		if !s.has(text[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // parseIgnore reads the text of an ignore file; it returns outer when that has no rules.
@@ -89,6 +115,9 @@ func parseRule(line string) (r ignoreRule, ok bool) {
 	}
 	line, r.unless = strings.CutPrefix(withoutEndSpaces(line), "!")
 	line, r.dirOnly = strings.CutSuffix(line, "/")
+	if name, ok := strings.CutPrefix(line, "**/"); ok && name != "" && !strings.Contains(name, "/") {
+		line = name // means the same, and is compared with less
+	}
 	r.path = strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
 	if line == "" {
@@ -102,14 +131,11 @@ func parseRule(line string) (r ignoreRule, ok bool) {
 		r.suffix = line[1:]
 		return r, true
 	}
-	expr, ok := ignoreExpression(line, r.path)
+	expr, head, tail, ok := ignoreExpression(line, r.path)
 	if !ok {
 		return r, false
 	}
-	if !strings.Contains(line, `\`) {
-		r.head = line[:strings.IndexAny(line, "*?[")]
-		r.tail = strings.TrimPrefix(line[strings.LastIndexAny(line, "*?]")+1:], "/") // "**/x" is x, too
-	}
+	r.head, r.tail = head, tail
 	p, err := regexp.Compile(expr)
 	r.pattern = p
 	return r, err == nil
@@ -130,15 +156,23 @@ func withoutEndSpaces(line string) string {
 }
 
 // ignoreExpression makes a regular expression of a pattern, which takes time in
-// proportion to the text whatever the pattern is. ok is false for a pattern that matches
-// nothing.
-func ignoreExpression(p string, path bool) (expr string, ok bool) {
+// proportion to the text whatever the pattern is. The text begins and ends with bytes of
+// head and tail. ok is false for a pattern that matches nothing.
+func ignoreExpression(p string, path bool) (expr string, head, tail []*byteSet, ok bool) {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)
 	first := strings.IndexAny(p, `*?[\`)
+	stars := false
+	element := func(expr string, bytes *byteSet) {
+		b.WriteString(expr)
+		if tail = append(tail, bytes); !stars {
+			head = tail
+		}
+	}
 	for i := 0; i < len(p); {
 		switch c := p[i]; c {
 		case '*':
+			stars, tail = true, nil
 			from := i
 			for i < len(p) && p[i] == '*' {
 				i++
@@ -155,28 +189,49 @@ func ignoreExpression(p string, path bool) (expr string, ok bool) {
 				i++
 			}
 		case '?':
-			b.WriteString(`[^/]`)
+			element(`[^/]`, nil)
 			i++
 		case '[':
 			class, n := ignoreClass(p[i:])
 			if n == 0 {
-				return "", false
+				return "", nil, nil, false
 			}
-			b.WriteString(class)
+			element(class, bytesOf(class))
 			i += n
 		case '\\':
 			if i+1 == len(p) {
-				return "", false
+				return "", nil, nil, false
 			}
-			b.WriteString(quoteByte(p[i+1]))
+			element(quoteByte(p[i+1]), only(p[i+1]))
 			i += 2
 		default:
-			b.WriteString(quoteByte(c))
+			element(quoteByte(c), only(c))
 			i++
 		}
 	}
 	b.WriteString(`\z`)
-	return b.String(), true
+	return b.String(), head, tail, true
+}
+
+func only(b byte) *byteSet {
+	s := new(byteSet)
+	s.add(b)
+	return s
+}
+
+// bytesOf returns the bytes that a class of an expression matches.
+func bytesOf(class string) *byteSet {
+	re, err := syntax.Parse(class, syntax.Perl)
+	if err != nil || re.Op != syntax.OpCharClass {
+		return nil
+	}
+	s := new(byteSet)
+	for i := 0; i+1 < len(re.Rune); i += 2 {
+		for c := re.Rune[i]; c <= min(re.Rune[i+1], 0xff); c++ {
+			s.add(byte(c))
+		}
+	}
+	return s
 }
 
 var posixClass = regexp.MustCompile(`\A\[:(?:alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit):\]`)

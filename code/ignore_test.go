@@ -110,8 +110,18 @@ func TestPlatform(t *testing.T) {
 
 func FuzzIgnore(f *testing.F) {
 	f.Add([]byte("/a/**/b\n!*.go\n[!a-z[:digit:]]x\n"), "a/x/b")
+	f.Add([]byte("._*\n[._]*.s[a-w][!/a]?\n**/.hg*\n\\#*\\#\n"), ".hg/x.swp")
 	f.Fuzz(func(t *testing.T, text []byte, path string) {
-		parseIgnore(text, "", nil).ignores(path, true)
+		rules := parseIgnore(text, "", nil)
+		rules.ignores(path, true)
+		if rules == nil {
+			return
+		}
+		for _, r := range rules.rules {
+			if r.pattern != nil && r.pattern.MatchString(bytewise(path)) && !r.mayMatch(path) {
+				t.Errorf("%q matches %s, and was not asked about", path, r.pattern)
+			}
+		}
 	})
 }
 
