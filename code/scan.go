@@ -118,6 +118,7 @@ type scan struct {
 	modules []*module
 	spaces  []*workspace
 	gaps    []Gap
+	dirs    dirReader
 	failed  error // reading the root
 }
 
@@ -130,7 +131,8 @@ type directory struct {
 	// unscoped is below "vendor": the import path begins there
 	unscoped  string
 	class     Class
-	workspace bool // a go.work is above, or here
+	workspace bool   // a go.work is above, or here
+	pkg       string // import path; "": not asked for yet
 }
 
 // found is an entry whose module has no number yet.
@@ -173,13 +175,7 @@ func (s *scan) work() {
 
 // read lists one directory into part, and returns those below it.
 func (s *scan) read(d directory, part *scan) (below []directory) {
-	dir := s.disk(d.path)
-	f, err := os.Open(dir)
-	var list []fs.DirEntry
-	if err == nil {
-		list, err = f.ReadDir(-1)
-		f.Close()
-	}
+	list, err := part.dirs.read(s.disk(d.path))
 	if err != nil {
 		if d.path == "" {
 			s.mu.Lock()
@@ -193,15 +189,14 @@ func (s *scan) read(d directory, part *scan) (below []directory) {
 	if !s.prepare(&d, list, part) {
 		return nil
 	}
-	for _, e := range list {
-		name := e.Name()
-		switch {
-		case e.IsDir():
-			if b, ok := s.enter(d, name); ok {
+	for i := range list {
+		switch e := &list[i]; {
+		case e.kind.IsDir():
+			if b, ok := s.enter(d, e.name); ok {
 				below = append(below, b)
 			}
-		case strings.HasSuffix(name, ".go"):
-			s.file(d, e, part)
+		case e.isGo():
+			s.file(&d, e, part)
 		}
 	}
 	return below
@@ -209,13 +204,16 @@ func (s *scan) read(d directory, part *scan) (below []directory) {
 
 // prepare reads what a directory says of itself and all below it: .git, .gitignore, go.mod,
 // go.work. It returns false for a directory that is to be left out.
-func (s *scan) prepare(d *directory, list []fs.DirEntry, part *scan) bool {
-	has := map[string]bool{}
+func (s *scan) prepare(d *directory, list []dirEntry, part *scan) bool {
+	var has map[string]bool
 	for _, e := range list {
-		switch name := e.Name(); name {
+		switch e.name {
 		case ".git", ".gitignore", "go.mod", "go.work":
-			if e.Type().IsRegular() || name == ".git" && e.IsDir() {
-				has[name] = true
+			if e.kind.IsRegular() || e.name == ".git" && e.kind.IsDir() {
+				if has == nil {
+					has = map[string]bool{}
+				}
+				has[e.name] = true
 			}
 		}
 	}
@@ -275,28 +273,30 @@ func (s *scan) enter(d directory, name string) (directory, bool) {
 	case name == "testdata", name[0] == '.', name[0] == '_':
 		b.class.Testdata = true
 	}
-	b.workspace = false
+	b.workspace, b.pkg = false, ""
 	return b, true
 }
 
 // file adds a Go file of d to part.
-func (s *scan) file(d directory, e fs.DirEntry, part *scan) {
-	name := e.Name()
+func (s *scan) file(d *directory, e *dirEntry, part *scan) {
+	name := e.name
 	at := join(d.path, name)
-	info, err := e.Info()
-	if err == nil && e.Type()&fs.ModeSymlink != 0 {
-		info, err = s.linked(at)
+	if e.kind&fs.ModeSymlink != 0 && e.err == nil {
+		var info fs.FileInfo
+		if info, e.err = s.linked(at); e.err == nil {
+			e.kind, e.size, e.time = info.Mode().Type(), info.Size(), info.ModTime()
+		}
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // deleted since, or a link to nothing
+	case errors.Is(e.err, fs.ErrNotExist): // a link to nothing
 		return
-	case err != nil:
-		part.gap(at, err)
+	case e.err != nil:
+		part.gap(at, e.err)
 		return
-	case !info.Mode().IsRegular():
+	case !e.kind.IsRegular():
 		return
 	}
-	f := found{Entry{Path: at, Size: info.Size(), Time: info.ModTime(), Class: d.class}, d.module}
+	f := found{Entry{Path: at, Size: e.size, Time: e.time, Class: d.class}, d.module}
 	if !f.Ignored {
 		f.Ignored = d.ignore.ignores(d.git.dirOf(d.path)+name, false)
 	}
@@ -310,15 +310,21 @@ func (s *scan) file(d directory, e fs.DirEntry, part *scan) {
 	f.Testdata = f.Testdata || name[0] == '.' || name[0] == '_'
 	f.TooLarge = f.Size > s.large
 	f.Platform = platform(name)
+	if d.pkg == "" {
+		d.pkg = d.importPath()
+	}
+	f.Package = d.pkg
+	part.files = append(part.files, f)
+}
+
+func (d *directory) importPath() string {
 	switch {
 	case d.unscoped != "":
-		f.Package = strings.TrimPrefix(strings.TrimPrefix(d.path, d.unscoped), "/")
+		return strings.TrimPrefix(strings.TrimPrefix(d.path, d.unscoped), "/")
 	case d.module == nil:
-		f.Package = cmp.Or(d.path, ".")
-	default:
-		f.Package = d.module.packageAt(d.path)
+		return cmp.Or(d.path, ".")
 	}
-	part.files = append(part.files, f)
+	return d.module.packageAt(d.path)
 }
 
 // linked returns what a link leads to, if that is below the root.
@@ -353,9 +359,13 @@ func (s *scan) listing() (*Listing, error) {
 		m.number = i
 		l.Modules = append(l.Modules, m.Module)
 	}
-	slices.SortFunc(s.files, func(a, b found) int { return strings.Compare(a.Path, b.Path) })
-	l.Files = make([]Entry, len(s.files))
-	for i, f := range s.files {
+	order := make([]*found, len(s.files)) // moving them takes longer than comparing
+	for i := range s.files {
+		order[i] = &s.files[i]
+	}
+	slices.SortFunc(order, func(a, b *found) int { return strings.Compare(a.Path, b.Path) })
+	l.Files = make([]Entry, len(order))
+	for i, f := range order {
 		l.Files[i] = f.Entry
 		l.Files[i].Module = -1
 		if f.module != nil {
