@@ -28,6 +28,9 @@ type Snapshot struct {
 	// none do.
 	Uncommitted code.Hash
 	Time        time.Time // of the newest file
+	// Listing is a hash of all files' names, sizes and times: a directory that has the same is
+	// as it was. The zero Hash if that can't be told without looking at each.
+	Listing code.Hash
 }
 
 // String names the snapshot: "1f2e3d4c5b6a+90ab12cd".

@@ -8,6 +8,6 @@
 // Beside files it takes in the history of a git repository, saved traces, and calls if a
 // function for them is given: [Options].
 //
-// [Stale] says what changed since, by sizes and times alone. [Refresh] is for commands that read
+// [Stale] says what changed since, by sizes and times alone: a hash of all of them tells that nothing did. [Refresh] is for commands that read
 // a store: it brings up to date what takes less than a given time, and says what it left.
 package index

@@ -2,9 +2,12 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tracerag/knowledge"
@@ -83,6 +86,23 @@ func Stale(ctx context.Context, w Store, r knowledge.Repository) (*Staleness, er
 	return s, nil
 }
 
+// stale is Stale for some repositories. All are looked at at the same time: while one waits for git
+// or the disk, others are listed.
+func stale(ctx context.Context, w Store, all []knowledge.Repository) ([]*Staleness, error) {
+	found, failed := make([]*Staleness, len(all)), make([]error, len(all))
+	slots := make(chan struct{}, 2*runtime.GOMAXPROCS(0)) // each holds a few files open
+	var wg sync.WaitGroup
+	for i, r := range all {
+		slots <- struct{}{}
+		wg.Go(func() {
+			found[i], failed[i] = Stale(ctx, w, r)
+			<-slots
+		})
+	}
+	wg.Wait()
+	return found, errors.Join(failed...)
+}
+
 // Rates of updating, on the slow side: measured are 3.6 MB of source a second and
 // less than a millisecond for a removed file.
 const (
@@ -105,14 +125,15 @@ func Refresh(ctx context.Context, w Store, limit time.Duration, repositories []i
 		return nil, err
 	}
 	o.Calls = nil
-	for _, r := range all {
-		if len(repositories) > 0 && !slices.Contains(repositories, r.ID) {
-			continue
-		}
-		s, err := Stale(ctx, w, r)
-		if err != nil {
-			return left, err
-		}
+	if len(repositories) > 0 {
+		all = slices.DeleteFunc(all, func(r knowledge.Repository) bool { return !slices.Contains(repositories, r.ID) })
+	}
+	found, err := stale(ctx, w, all)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range found {
+		r := all[i]
 		if s.Is() && (s.Missing != nil || s.takes() > limit) {
 			left = append(left, s)
 			continue

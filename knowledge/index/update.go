@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -101,8 +100,9 @@ func (p *plan) carryOut(ctx context.Context, w Store, o Options) (*Result, error
 // changed.
 func (p *plan) update(ctx context.Context, w Store, o Options, r *Result) (id int64, err error) {
 	if p.current() {
-		unread(r, slices.Collect(maps.Values(p.files)))
-		return p.stored.ID, nil
+		files, err := w.Stored(ctx, p.stored.ID)
+		unread(r, files)
+		return p.stored.ID, err
 	}
 	name := cmp.Or(o.Name, filepath.Base(p.listing.Root))
 	id, number, err := w.Begin(ctx, knowledge.Repository{Name: name, Root: p.listing.Root, URL: o.URL, Modules: p.listing.Modules})
@@ -126,7 +126,7 @@ func (p *plan) update(ctx context.Context, w Store, o Options, r *Result) (id in
 		return id, err
 	}
 	unread(r, files)
-	snapshot := knowledge.Snapshot{Commit: p.commit}
+	snapshot := knowledge.Snapshot{Commit: p.commit, Listing: listingOfStored(files)}
 	if snapshot.Uncommitted, err = p.git.uncommitted(ctx, p.commit, files); err != nil {
 		r.Gaps = append(r.Gaps, Gap{".git", err.Error()})
 	}
@@ -153,7 +153,7 @@ type plan struct {
 	git     *git
 	commit  string                      // today
 	stored  knowledge.Repository        // ID 0: not in the store
-	files   map[string]knowledge.Stored // those in the store, by path
+	files   map[string]knowledge.Stored // those in the store, by path; nil if none of them changed
 	read    []code.Entry                // to be read: they may have changed
 	bytes   int64                       // of these
 	gone    []string                    // paths in the store that are not there any more
@@ -166,30 +166,45 @@ func (p *plan) current() bool {
 	return p.stored.ID != 0 && !p.finish && !p.stored.Incomplete && len(p.read) == 0 && len(p.gone) == 0 && !p.modules && p.commit == p.stored.Snapshot.Commit
 }
 
-// look finds out what changed, by sizes and times. The store and git are asked while the
-// directory is listed.
+// look finds out what changed, by sizes and times. Git is asked while the directory is listed. The
+// store's files are read if the listing is not the one that they were made from.
 func look(ctx context.Context, w Store, root string) (*plan, error) {
 	abs, err := code.Root(root)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{git: openGit(abs), files: map[string]knowledge.Stored{}}
-	var files []knowledge.Stored
+	p := &plan{git: openGit(abs)}
 	var asking error
 	var wg sync.WaitGroup
 	wg.Go(func() { p.commit = p.git.head(ctx) })
-	wg.Go(func() { p.stored, files, asking = storedAt(ctx, w, abs) })
-	listing, err := code.Scan(abs, code.Options{})
+	wg.Go(func() { p.stored, asking = storedAt(ctx, w, abs) })
+	p.listing, err = code.Scan(abs, code.Options{})
 	wg.Wait()
 	if err = cmp.Or(err, asking); err != nil {
 		return nil, err
 	}
-	p.listing = listing
+	p.modules = !slices.EqualFunc(p.listing.Modules, p.stored.Modules, sameModule)
+	if l := p.stored.Snapshot.Listing; p.stored.Incomplete || l == (code.Hash{}) || l != listingOf(p.listing.Files) {
+		err = p.compare(ctx, w)
+	}
+	return p, cmp.Or(err, ctx.Err())
+}
+
+// compare finds the files that may have changed, by those in the store.
+func (p *plan) compare(ctx context.Context, w Store) error {
+	var files []knowledge.Stored
+	if p.stored.ID != 0 {
+		var err error
+		if files, err = w.Stored(ctx, p.stored.ID); err != nil {
+			return err
+		}
+	}
+	p.files = make(map[string]knowledge.Stored, len(files))
 	for _, f := range files {
 		p.files[f.Path] = f
 	}
-	there := make(map[string]bool, len(listing.Files))
-	for _, e := range listing.Files {
+	there := make(map[string]bool, len(p.listing.Files))
+	for _, e := range p.listing.Files {
 		there[e.Path] = true
 		if f, ok := p.files[e.Path]; !ok || changed(e, f) {
 			p.read = append(p.read, e)
@@ -201,23 +216,16 @@ func look(ctx context.Context, w Store, root string) (*plan, error) {
 			p.gone = append(p.gone, f.Path)
 		}
 	}
-	p.modules = !slices.EqualFunc(listing.Modules, p.stored.Modules, sameModule)
-	return p, ctx.Err()
+	return nil
 }
 
-// storedAt returns what a store has of the repository in a directory.
-func storedAt(ctx context.Context, w Store, root string) (r knowledge.Repository, files []knowledge.Stored, err error) {
+// storedAt returns the repository in a directory as a store has it.
+func storedAt(ctx context.Context, w Store, root string) (r knowledge.Repository, err error) {
 	all, err := w.Repositories(ctx)
-	if err != nil {
-		return r, nil, err
+	if i := slices.IndexFunc(all, func(x knowledge.Repository) bool { return x.Root == root }); i >= 0 {
+		r = all[i]
 	}
-	for _, r := range all {
-		if r.Root == root {
-			files, err = w.Stored(ctx, r.ID)
-			return r, files, err
-		}
-	}
-	return r, nil, nil
+	return r, err
 }
 
 // changed reports whether a file may not be the one in the store any more.

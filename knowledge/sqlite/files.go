@@ -340,8 +340,8 @@ func (s *Store) Finish(ctx context.Context, repository, update int64, sn knowled
 		if err := t.collect(repository); err != nil {
 			return err
 		}
-		return t.exec("UPDATE repository SET revision = ?, uncommitted = ?, newest = ?, calls_now = ?, updating = 0 WHERE id = ?",
-			sn.Commit, sn.Uncommitted[:], nanos(sn.Time), calls[:], repository)
+		return t.exec("UPDATE repository SET revision = ?, uncommitted = ?, newest = ?, listing = ?, calls_now = ?, updating = 0 WHERE id = ?",
+			sn.Commit, sn.Uncommitted[:], nanos(sn.Time), sn.Listing[:], calls[:], repository)
 	})
 }
 

@@ -16,9 +16,12 @@ var schema2 string
 //go:embed schema3.sql
 var schema3 string
 
+//go:embed schema4.sql
+var schema4 string
+
 // migrations make each version of the schema from the one before, the first from
 // nothing. They are never changed once a release has them.
-var migrations = []string{schema1, schema2, schema3}
+var migrations = []string{schema1, schema2, schema3, schema4}
 
 // application is SQLite's application_id of the file: other databases are refused.
 const application = 0x74726167 // "trag"

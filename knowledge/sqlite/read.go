@@ -18,11 +18,12 @@ func (s *Store) Repositories(ctx context.Context) ([]knowledge.Repository, error
 	err := s.rows(ctx, func(scan func(...any) error) error {
 		var r knowledge.Repository
 		var newest, updating int64
-		var uncommitted, made, now []byte
-		if err := scan(&r.ID, &r.Name, &r.Root, &r.URL, &r.Snapshot.Commit, &uncommitted, &newest, &updating, &made, &now); err != nil {
+		var uncommitted, listing, made, now []byte
+		if err := scan(&r.ID, &r.Name, &r.Root, &r.URL, &r.Snapshot.Commit, &uncommitted, &newest, &listing, &updating, &made, &now); err != nil {
 			return err
 		}
 		copy(r.Snapshot.Uncommitted[:], uncommitted)
+		copy(r.Snapshot.Listing[:], listing)
 		if newest != 0 {
 			r.Snapshot.Time = time.Unix(0, newest)
 		}
@@ -37,7 +38,7 @@ func (s *Store) Repositories(ctx context.Context) ([]knowledge.Repository, error
 		}
 		list = append(list, r)
 		return nil
-	}, "SELECT id, name, root, url, revision, uncommitted, newest, updating, calls_made, calls_now FROM repository ORDER BY name")
+	}, "SELECT id, name, root, url, revision, uncommitted, newest, listing, updating, calls_made, calls_now FROM repository ORDER BY name")
 	if err != nil {
 		return nil, err
 	}
@@ -281,8 +282,10 @@ func (s *Store) In(ctx context.Context, files []int64) ([]knowledge.Decl, error)
 // Files is of [knowledge.Reader].
 func (s *Store) Files(ctx context.Context, paths []string, repositories []int64) ([]knowledge.File, error) {
 	bases := make([]string, len(paths))
+	asked := map[string][]string{} // by base: hundreds of files have one name
 	for i, p := range paths {
 		bases[i] = p[strings.LastIndexByte(p, '/')+1:]
+		asked[bases[i]] = append(asked[bases[i]], p)
 	}
 	var list []knowledge.File
 	err := s.rows(ctx, func(scan func(...any) error) error {
@@ -294,7 +297,10 @@ func (s *Store) Files(ctx context.Context, paths []string, repositories []int64)
 		if err := scan(&f.ID, &f.Repository, &f.Path, &f.Entry.Package, &f.Module, &f.PackageName, &class, &platform, &f.Constraint, &f.Broken, &imports, &f.Problem, &f.Size, &mtime, &hash); err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(paths, func(p string) bool { return f.Path == p || strings.HasSuffix(f.Path, "/"+p) }) {
+		if !slices.ContainsFunc(asked[f.Path[strings.LastIndexByte(f.Path, '/')+1:]], func(p string) bool {
+			before, ok := strings.CutSuffix(f.Path, p)
+			return ok && (before == "" || before[len(before)-1] == '/')
+		}) {
 			return nil
 		}
 		f.Class, f.Generated = bitsClass(class, platform)
