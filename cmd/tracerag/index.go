@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"tracerag/knowledge/index"
 	"tracerag/knowledge/sqlite"
@@ -22,6 +23,7 @@ changed.
   tracerag index                                      the module around
   tracerag index ../app ../lib                        several repositories in one file
   tracerag index https://github.com/evanw/esbuild     a clone in the user's cache directory
+  tracerag index --forget ../app                      leave out one that was moved or deleted
 
 Calls need types. By default they are made for repositories of up to 250,000 lines, and
 again only when code changed: that takes seconds, the rest of an index one.
@@ -35,6 +37,7 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	var e embedFlags
 	e.add(f, "make the vectors of functions")
 	edges := f.String("edges", "auto", "make the calls between declarations: yes, no, or auto: if they take less than "+phrase.Duration(mostCalls))
+	forget := f.Bool("forget", false, "remove the named repositories from the index: by directory, URL or name")
 	asJSON := f.Bool("json", false, "print what was made as JSON")
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
@@ -54,7 +57,10 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	if len(targets) == 0 {
 		targets = []string{a.moduleRoot()}
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	if *forget && f.NArg() == 0 {
+		return a.usage(c, "--forget: name what to forget, a directory, a URL or a name")
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	s, err := sqlite.Open(ctx, k.path(traces.Dir()))
 	if err != nil {
@@ -64,6 +70,14 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	code := exitOK
 	var reports []index.Report
 	for _, target := range targets {
+		if *forget {
+			r, err := index.Forget(ctx, s, target)
+			if err != nil {
+				return a.fail(err)
+			}
+			a.note("forgot %s (%s): its files are as they were", r.Name, r.Root)
+			continue
+		}
 		r, err := a.takeIn(ctx, s, target, index.Options{Traces: []string{traces.Dir()}, Calls: makeCalls})
 		if errors.Is(err, context.Canceled) {
 			a.complain("interrupted: what was done is kept, and the same command goes on from there")

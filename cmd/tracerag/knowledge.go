@@ -15,6 +15,7 @@ import (
 	"tracerag/knowledge/index"
 	"tracerag/knowledge/sources"
 	"tracerag/knowledge/sqlite"
+	"tracerag/phrase"
 	"tracerag/trace/store"
 )
 
@@ -69,7 +70,7 @@ func (a *app) knowledge(ctx context.Context, k *knowledgeFlags, traces string) (
 		var left []*index.Staleness
 		left, err = index.Refresh(ctx, s, refreshing, nil, o)
 		for _, l := range left {
-			a.complain("%s is stale: %s\n  tracerag index brings it up to date", l.Repository.Name, l.String())
+			a.complain("%s is stale: %s\n  %s", l.Repository.Name, l.String(), k.freshen(l))
 		}
 	}
 	if err != nil {
@@ -77,6 +78,18 @@ func (a *app) knowledge(ctx context.Context, k *knowledgeFlags, traces string) (
 		return nil, err
 	}
 	return s, nil
+}
+
+// freshen is the command line after which a repository is not stale.
+func (k *knowledgeFlags) freshen(l *index.Staleness) string {
+	line := []string{"tracerag", "index"}
+	if k.file != "" {
+		line = append(line, "--knowledge", k.file)
+	}
+	if l.Missing != nil {
+		return phrase.CommandLine(append(line, "--forget", l.Repository.Name)) + " removes it from the index"
+	}
+	return phrase.CommandLine(append(line, cmp.Or(l.Repository.URL, l.Repository.Root))) + " brings it up to date"
 }
 
 // isProject reports whether a directory is one that may be indexed without being named: that of
