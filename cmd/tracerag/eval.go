@@ -18,7 +18,7 @@ import (
 	"tracerag/eval"
 	"tracerag/eval/report"
 	"tracerag/eval/results"
-	"tracerag/eval/throttle"
+	"tracerag/llm/throttle"
 	"tracerag/eval/trial"
 	"tracerag/llm"
 	"tracerag/phrase"

@@ -14,7 +14,7 @@ import (
 
 	"tracerag/eval"
 	"tracerag/eval/results"
-	"tracerag/eval/throttle"
+	"tracerag/llm/throttle"
 	"tracerag/llm"
 	"tracerag/phrase"
 	"tracerag/prompt"

@@ -13,7 +13,7 @@ import (
 
 	"tracerag/eval"
 	"tracerag/eval/results"
-	"tracerag/eval/throttle"
+	"tracerag/llm/throttle"
 	"tracerag/llm"
 	"tracerag/prompt"
 )

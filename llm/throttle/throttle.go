@@ -7,15 +7,16 @@
 // A [Job] asks one question and saves the answer; the caller knows what a question
 // is and which model answers it. [Run] starts a job only while its highest possible
 // cost fits under the limit, and stops asking a model after an error that is final
-// for it. The [Outcome] counts what was answered, and says why the rest was not.
+// for it. The [Outcome] counts what was answered, and says why the rest was not. A
+// [Meter] does the same for questions that are not known beforehand.
 package throttle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 
 	"golang.org/x/time/rate"
@@ -93,7 +94,8 @@ const inARow = 3
 // those that are under way come to their end; when ctx ends they are broken off. tell,
 // which may be nil, is called one call at a time after each job.
 func Run(ctx context.Context, jobs []Job, l Limits, stop <-chan struct{}, tell func(Job, error)) Outcome {
-	r := &run{limits: l, spent: l.Spent, ended: map[string]bool{}, failures: map[string]int{}, errs: make([]error, len(jobs))}
+	m := NewMeter(l)
+	errs := make([]error, len(jobs))
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	waiting, quit := context.WithCancel(ctx) // for the rate: ends with stop, too
@@ -105,9 +107,6 @@ func Run(ctx context.Context, jobs []Job, l Limits, stop <-chan struct{}, tell f
 		case <-waiting.Done():
 		}
 	}()
-	r.answeredOne = sync.NewCond(&r.mu)
-	questions, tokens := limiter(l.PerMinute), limiter(l.TokensPerMinute)
-	free := make(chan struct{}, max(l.Parallel, 1))
 	var all sync.WaitGroup
 	// Of several things that a select may do it does any: what is begun is asked for
 	// by itself, so that nothing is after stop.
@@ -120,37 +119,109 @@ func Run(ctx context.Context, jobs []Job, l Limits, stop <-chan struct{}, tell f
 		}
 	}
 	for i, j := range jobs {
-		if r.passes(j) {
+		if m.passes(j) != nil {
 			continue // it need not wait its turn for that
 		}
-		err := wait(waiting, questions, 1)
-		if err == nil {
-			err = wait(waiting, tokens, j.Tokens)
-		}
-		if err == nil {
-			select {
-			case free <- struct{}{}:
-			case <-waiting.Done():
-				err = waiting.Err()
-			}
-		}
-		if err != nil {
-			r.interrupt()
+		if m.turn(waiting, j) != nil {
+			m.interrupt()
 			break
 		}
-		if !r.begin(j, stopped) {
-			<-free
+		if m.begin(j, stopped) != nil {
+			<-m.free
 			continue // another model may be asked
 		}
-		all.Add(1)
-		go func() {
-			defer func() { <-free; all.Done() }()
+		all.Go(func() {
+			defer func() { <-m.free }()
 			cost, err := j.Ask(asking)
-			r.end(i, j, cost, err, tell)
-		}()
+			m.end(j, cost, err, func(err error) {
+				errs[i] = err
+				if tell != nil {
+					tell(j, err)
+				}
+			})
+		})
 	}
 	all.Wait()
-	return r.outcome(len(jobs))
+	o := Outcome{Answered: m.answered, Failed: m.failed, Left: len(jobs) - m.answered - m.failed, Spent: m.spent, Stopped: m.reasons}
+	for i, err := range errs {
+		if err != nil {
+			o.Errs = append(o.Errs, fmt.Errorf("%s: %w", jobs[i].Name, err))
+		}
+	}
+	return o
+}
+
+// Meter holds questions to limits that come one after another, each when the answers to
+// others are known. It may be used by several goroutines.
+type Meter struct {
+	limits            Limits
+	questions, tokens *rate.Limiter
+	free              chan struct{} // has one for each question under way
+
+	mu          sync.Mutex
+	answeredOne *sync.Cond
+	spent       float64
+	held        float64 // the most that the questions under way can cost
+	under       int     // questions under way
+	failures    map[string]int
+	ended       map[string]error // models that are not asked again
+	ceiling     bool             // was reached
+	interrupted bool
+	broken      error // after a StopError
+	reasons     []error
+	answered    int
+	failed      int
+}
+
+// NewMeter returns a meter for limits.
+func NewMeter(l Limits) *Meter {
+	m := &Meter{
+		limits: l, spent: l.Spent, questions: limiter(l.PerMinute), tokens: limiter(l.TokensPerMinute),
+		free: make(chan struct{}, max(l.Parallel, 1)), failures: map[string]int{}, ended: map[string]error{},
+	}
+	m.answeredOne = sync.NewCond(&m.mu)
+	return m
+}
+
+// Ask waits until a question may be asked, and asks it. Its error is that of [Job.Ask]; or,
+// if it was not asked, [ErrCeiling], that of ctx, or why its model is not asked again.
+func (m *Meter) Ask(ctx context.Context, j Job) error {
+	if err := m.passes(j); err != nil {
+		return err
+	}
+	if err := m.turn(ctx, j); err != nil {
+		return err
+	}
+	defer func() { <-m.free }()
+	if err := m.begin(j, func() bool { return ctx.Err() != nil }); err != nil {
+		return err
+	}
+	cost, err := j.Ask(ctx)
+	m.end(j, cost, err, nil)
+	return err
+}
+
+// Spent is what was spent until now, [Limits.Spent] included, in US dollars.
+func (m *Meter) Spent() float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.spent
+}
+
+// turn waits for the rates and for a place among the questions under way.
+func (m *Meter) turn(ctx context.Context, j Job) error {
+	if err := wait(ctx, m.questions, 1); err != nil {
+		return err
+	}
+	if err := wait(ctx, m.tokens, j.Tokens); err != nil {
+		return err
+	}
+	select {
+	case m.free <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // limiter lets so many pass a minute, and nothing at once that a quiet minute before
@@ -178,123 +249,99 @@ func wait(ctx context.Context, l *rate.Limiter, n int) error {
 	return nil
 }
 
-// run is the state of a Run.
-type run struct {
-	limits Limits
-	errs   []error // by job
-
-	mu          sync.Mutex
-	answeredOne *sync.Cond
-	spent       float64
-	held        float64 // the most that the questions under way can cost
-	under       int     // questions under way
-	failures    map[string]int
-	ended       map[string]bool // models that are not asked again
-	ceiling     bool            // was reached
-	interrupted bool
-	broken      bool // after a StopError
-	reasons     []error
-	answered    int
-	failed      int
-}
-
 // once notes a reason for which questions are left, the first time.
-func (r *run) once(known *bool, why error) {
+func (m *Meter) once(known *bool, why error) error {
 	if !*known {
 		*known = true
-		r.reasons = append(r.reasons, why)
+		m.reasons = append(m.reasons, why)
 	}
+	return why
 }
 
 // endModel has a model asked no more.
-func (r *run) endModel(model string, why error) {
-	if !r.ended[model] {
-		r.ended[model] = true
-		r.reasons = append(r.reasons, why)
+func (m *Meter) endModel(model string, why error) {
+	if m.ended[model] == nil {
+		m.ended[model] = why
+		m.reasons = append(m.reasons, why)
 	}
 }
 
-func (r *run) interrupt() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.once(&r.interrupted, ErrInterrupted)
+func (m *Meter) interrupt() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.once(&m.interrupted, ErrInterrupted)
 }
 
-// passes reports whether a question is not asked, whatever those under way will cost.
-// Others may be: of another model, or cheaper ones.
-func (r *run) passes(j Job) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.passesLocked(j)
+// passes returns why a question is not asked, whatever those under way will cost; nil if it
+// may be. Others may be asked: of another model, or cheaper ones.
+func (m *Meter) passes(j Job) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.passesLocked(j)
 }
 
-func (r *run) passesLocked(j Job) bool {
-	if r.broken || r.ended[j.Model] {
-		return true
+func (m *Meter) passesLocked(j Job) error {
+	if err := cmp.Or(m.broken, m.ended[j.Model]); err != nil {
+		return err
 	}
-	if c := r.limits.MaxCost; c > 0 && r.spent+j.Most > c {
-		r.once(&r.ceiling, fmt.Errorf("%w: $%.4f of $%.4f are spent, and %s may cost up to $%.4f", ErrCeiling, r.spent, c, j.Name, j.Most))
-		return true
+	if c := m.limits.MaxCost; c > 0 && m.spent+j.Most > c {
+		return m.once(&m.ceiling, fmt.Errorf("%w: $%.4f of $%.4f are spent, and %s may cost up to $%.4f", ErrCeiling, m.spent, c, j.Name, j.Most))
 	}
-	return false
+	return nil
 }
 
-// begin holds back what a question can cost, and reports whether it may be asked.
-func (r *run) begin(j Job, stopped func() bool) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// begin holds back what a question can cost, or returns why it may not be asked.
+func (m *Meter) begin(j Job, stopped func() bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	// What is under way may turn out cheaper than it could have been.
-	for !r.passesLocked(j) && r.limits.MaxCost > 0 && r.spent+r.held+j.Most > r.limits.MaxCost && r.held > 0 {
-		r.answeredOne.Wait()
+	for m.passesLocked(j) == nil && m.limits.MaxCost > 0 && m.spent+m.held+j.Most > m.limits.MaxCost && m.held > 0 {
+		m.answeredOne.Wait()
 	}
 	if stopped() {
-		r.once(&r.interrupted, ErrInterrupted)
-		return false
+		return m.once(&m.interrupted, ErrInterrupted)
 	}
-	if r.passesLocked(j) {
-		return false
+	if err := m.passesLocked(j); err != nil {
+		return err
 	}
-	r.held += j.Most
-	r.under++
-	return true
+	m.held += j.Most
+	m.under++
+	return nil
 }
 
-func (r *run) end(i int, j Job, cost float64, err error, tell func(Job, error)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	defer r.answeredOne.Broadcast()
-	r.held -= j.Most
-	if r.under--; r.under == 0 {
-		r.held = 0 // and not what rounding leaves
+// end counts a question that was asked. tell, which may be nil, is called by one at a time.
+func (m *Meter) end(j Job, cost float64, err error, tell func(error)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	defer m.answeredOne.Broadcast()
+	m.held -= j.Most
+	if m.under--; m.under == 0 {
+		m.held = 0 // and not what rounding leaves
 	}
-	r.spent += cost
+	m.spent += cost
 	if err == nil {
-		r.answered++
-		r.failures[j.Model] = 0
+		m.answered++
+		m.failures[j.Model] = 0
 	} else {
-		r.failed++
-		r.errs[i] = fmt.Errorf("%s: %w", j.Name, err)
+		m.failed++
 		var final *FinalError
 		if _, own := errors.AsType[*QuestionError](err); !own {
-			r.failures[j.Model]++
+			m.failures[j.Model]++
 		}
 		var all *StopError
 		switch {
 		case errors.As(err, &all):
-			r.once(&r.broken, fmt.Errorf("nothing more is asked: %w", err))
+			if m.broken == nil {
+				m.broken = fmt.Errorf("nothing more is asked: %w", err)
+				m.reasons = append(m.reasons, m.broken)
+			}
 		case errors.As(err, &final):
-			r.endModel(j.Model, fmt.Errorf("%s is not asked again: %w", j.Model, err))
-		case r.failures[j.Model] >= inARow && !errors.Is(err, context.Canceled):
-			r.endModel(j.Model, fmt.Errorf("%s is not asked again: %d questions in a row had no answer", j.Model, inARow))
+			m.endModel(j.Model, fmt.Errorf("%s is not asked again: %w", j.Model, err))
+		case m.failures[j.Model] >= inARow && !errors.Is(err, context.Canceled):
+			m.endModel(j.Model, fmt.Errorf("%s is not asked again: %d questions in a row had no answer", j.Model, inARow))
 		}
 	}
 	if tell != nil {
-		tell(j, err)
+		tell(err)
 	}
-}
-
-func (r *run) outcome(jobs int) Outcome {
-	o := Outcome{Answered: r.answered, Failed: r.failed, Left: jobs - r.answered - r.failed, Spent: r.spent, Stopped: r.reasons}
-	o.Errs = slices.DeleteFunc(slices.Clone(r.errs), func(err error) bool { return err == nil })
-	return o
 }
