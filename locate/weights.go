@@ -27,7 +27,7 @@ type Weights struct {
 // each is worth.
 var Default = Weights{
 	Text:  rank.Default,
-	Place: .3, History: .2, Frames: 2, Literals: .1, Tests: .02, Calls: .02, Vectors: .3,
+	Place: .3, History: .2, Frames: 2, Literals: .1, Tests: .02, Calls: .02, Vectors: .2,
 	Route: .5,
 	Names: true,
 }
