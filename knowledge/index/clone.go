@@ -41,6 +41,7 @@ func Clone(ctx context.Context, raw, below string) (dir string, err error) {
 	if err != nil {
 		return "", &CloneError{shown, err}
 	}
+	removeUnfinished(below)
 	dir = filepath.Join(below, place)
 	if exists(filepath.Join(dir, ".git")) {
 		g := openGit(dir)
@@ -66,11 +67,11 @@ func cloneNew(ctx context.Context, raw, shown, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
 	}
-	parts, err := os.MkdirTemp(filepath.Dir(dir), ".clone-*")
+	parts, end, err := beginClone(filepath.Dir(dir))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(parts) }()
+	defer end()
 	tree := filepath.Join(parts, "tree")
 	g := openGit(parts)
 	if _, err := g.run(ctx, "", "clone", "-q", "--no-tags", "--single-branch", "--no-recurse-submodules", "--no-hardlinks", "--", raw, tree); err != nil {

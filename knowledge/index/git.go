@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"tracerag/code"
@@ -43,6 +44,10 @@ var safe = []string{
 func (g *git) run(ctx context.Context, stdin string, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, "git", append(append([]string{}, safe...), args...)...)
 	c.Dir = g.dir
+	// Unlike a killed git, one that is asked to end removes what it has begun. A process that it
+	// started may hold its outputs, and wait for a server.
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	c.WaitDelay = time.Second
 	c.Env = append(environment(), "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1", "LC_ALL=C", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL="+protocols(args[0]))
 	c.Stdin = strings.NewReader(stdin)
 	var stderr bytes.Buffer
@@ -51,7 +56,7 @@ func (g *git) run(ctx context.Context, stdin string, args ...string) ([]byte, er
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // ssh may stay, for the next connection
 		var exit *exec.ExitError
 		if what := strings.TrimSpace(stderr.String()); errors.As(err, &exit) && what != "" {
 			err = errors.New(what)
