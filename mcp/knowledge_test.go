@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"tracerag/code"
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
@@ -137,6 +139,48 @@ func TestKnowledgeRefusals(t *testing.T) {
 	} {
 		if got, failed, _ := ask(t, c, tt.tool, tt.in); !failed || !strings.Contains(got, tt.want) {
 			t.Errorf("%s %v: %s", tt.tool, tt.in, got)
+		}
+	}
+}
+
+// TestErrorsKeepBudgets asks for what there is not, by names of any length. The error says what to do
+// all the same.
+func TestErrorsKeepBudgets(t *testing.T) {
+	root, k := shop(t)
+	c := client(t, Options{Knowledge: k, Dir: root})
+	long, words := strings.Repeat("x", 33000), strings.Repeat("some words ", 3000)
+	for _, tt := range []struct {
+		tool string
+		in   args
+		want string
+	}{
+		{"unit", args{"name": "cart." + long}, "no declaration and no file is named"},
+		{"unit", args{"name": words}, "no declaration and no file is named"},
+		{"callers", args{"name": "Pay", "repository": long}, "it must be one of shop"},
+		{"callers", args{"name": "Pay", "repository": words + "\"\\"}, "it must be one of shop"},
+		{"locate", args{"report": "x", "in": long}, "a pattern is a directory or a file"},
+		{"call_tree", args{"trace": long}, "xxx..."},
+		{"call_tree", args{"trace": "b1b1b1b1", "focus": long}, "xxx..."},
+		{"source", args{"trace": "b1b1b1b1", "function": words}, "some words"},
+		{"unit", args{"name": "x", long: long}, "xxx"},
+		{"unit", args{"name": []string{long}}, ""},
+		{long, args{}, "xxx"},
+	} {
+		for _, limit := range []int{200, 1000} {
+			tt.in["max_tokens"] = limit
+			res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: tt.tool, Arguments: tt.in})
+			var got string
+			if err != nil {
+				got = err.Error()
+			} else if !res.IsError {
+				t.Errorf("%.20s %.50v: no error", tt.tool, tt.in)
+			} else {
+				got = res.Content[0].(*sdk.TextContent).Text
+			}
+			// The client puts a method in front of a protocol error.
+			if n := tokens.For("").Count(strings.TrimPrefix(got, "calling \"tools/call\": ")); n > limit || !strings.Contains(got, tt.want) {
+				t.Errorf("%.20s %.50v: %d tokens of %d:\n%.2000s", tt.tool, tt.in, n, limit, got)
+			}
 		}
 	}
 }

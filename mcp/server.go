@@ -141,6 +141,7 @@ func newServer(o Options, tick time.Duration) *sdk.Server {
 	out := sdk.NewServer(
 		&sdk.Implementation{Name: "tracerag", Title: "tracerag: what a Go program called", Version: o.Version},
 		&sdk.ServerOptions{Instructions: instructions, Capabilities: &sdk.ServerCapabilities{}, CompletionHandler: s.complete})
+	out.AddReceivingMiddleware(s.bounded)
 	s.addListTraces(out)
 	s.addContext(out)
 	s.addIndex(out)
