@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -42,6 +43,27 @@ func TestLearner(t *testing.T) {
 	}
 	if got, want := r.Clone().Text("tr0ub4dor-and-3"), "[REDACTED:token:1]"; got != want {
 		t.Errorf("a clone makes it %s, want %s", got, want)
+	}
+}
+
+// TestLearnAll: texts that are learned at the same time are masked as those learned one after the
+// other, with the same numbers.
+func TestLearnAll(t *testing.T) {
+	var texts []string
+	var all strings.Builder
+	for i := range 40 {
+		secret := fmt.Sprintf("Corr3ct-horse-%02d!", i)
+		texts = append(texts, fmt.Sprintf("password = %q\n", secret))
+		fmt.Fprintf(&all, "saw %s\n", secret)
+	}
+	one, together := New(), New()
+	for _, text := range texts {
+		one.Learn(text)
+	}
+	together.LearnAll(texts)
+	want, got := one.Text(all.String()), together.Text(all.String())
+	if got != want || strings.Contains(got, "horse") {
+		t.Errorf("masked as\n%s\nwant\n%s", got, want)
 	}
 }
 

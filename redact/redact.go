@@ -36,10 +36,12 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Secret is a text that is known to be secret.
@@ -102,10 +104,31 @@ func (r *Redactor) Text(text string) string {
 }
 
 // Learn finds the secrets in a text, so that they are masked in others.
-func (r *Redactor) Learn(text string) {
+func (r *Redactor) Learn(text string) { r.LearnAll([]string{text}) }
+
+// LearnAll is Learn for several texts, which are searched on all processors and learned in their
+// order.
+func (r *Redactor) LearnAll(texts []string) {
+	set, err := r.rules()
+	if err != nil {
+		return // all is hidden anyway
+	}
+	spans := make([][]span, len(texts))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(len(texts), runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(texts); i = int(next.Add(1)) - 1 {
+				spans[i] = set.find(texts[i])
+			}
+		})
+	}
+	wg.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.find(text, r.placeholders(text))
+	for i, text := range texts {
+		r.learn(text, spans[i], r.placeholders(text))
+	}
 }
 
 // Findings returns what was masked so far, by kind and number. What is known and
@@ -156,8 +179,13 @@ func (r *Redactor) find(text string, kept ranges) []hit {
 	if err != nil {
 		return nil // all is hidden anyway
 	}
+	return r.learn(text, set.find(text), kept)
+}
+
+// learn takes secrets of a text in, but for those in placeholders.
+func (r *Redactor) learn(text string, spans []span, kept ranges) []hit {
 	var hits []hit
-	for _, s := range set.find(text) {
+	for _, s := range spans {
 		if kept.overlap(s.from, s.to) {
 			continue
 		}

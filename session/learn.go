@@ -103,6 +103,13 @@ func (m *Masker) LearnText(text string) {
 	}
 }
 
+// LearnTexts is LearnText for several, on all processors.
+func (m *Masker) LearnTexts(texts []string) {
+	if m != nil {
+		m.Redactor().LearnAll(texts)
+	}
+}
+
 // LearnArgs shows the masker a command line that messages may quote.
 func (m *Masker) LearnArgs(args []string) {
 	if m != nil {

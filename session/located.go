@@ -20,6 +20,7 @@ func (m *Masker) Located(a *locate.Answer) {
 		roots[r.Name] = r.Root
 	}
 	learned := map[string]bool{}
+	var texts []string
 	for _, f := range a.Functions {
 		path := f.Repository + "\x00" + f.File
 		if learned[path] {
@@ -27,9 +28,10 @@ func (m *Masker) Located(a *locate.Answer) {
 		}
 		learned[path] = true
 		if text, err := code.Read(roots[f.Repository], f.File); err == nil {
-			m.LearnText(string(text))
+			texts = append(texts, string(text))
 		}
 	}
+	m.LearnTexts(texts)
 	// Of an argument the flag in front tells more than its form does.
 	for _, r := range a.Runs {
 		words, err := phrase.Split(r.Command)
