@@ -3,6 +3,8 @@ package knowledge
 import (
 	"context"
 	"errors"
+
+	"tracerag/code"
 )
 
 // ErrNotIndexed says that nothing is known of the sources that somebody asks about.
@@ -25,6 +27,8 @@ type Reader interface {
 	Files(ctx context.Context, paths []string, repositories []int64) ([]File, error)
 	// Holds reports whether a file of any repository is in a pattern: see [Within].
 	Holds(ctx context.Context, pattern string) (bool, error)
+	// Hashes returns the hashes of files' bytes, by the files' numbers.
+	Hashes(ctx context.Context, files []int64) (map[int64]code.Hash, error)
 	// In returns the declarations of files.
 	In(ctx context.Context, files []int64) ([]Decl, error)
 	Callers(ctx context.Context, ids []int64) ([]Edge, error)

@@ -31,7 +31,7 @@ type Options struct {
 	Limit   int      // of functions, files and packages; 0 is 10
 	// Nearest finds functions by vectors; nil has none.
 	Nearest Nearest
-	// Text reads a file of a repository; nil reads the working tree.
+	// Text reads a file of a repository, for several goroutines; nil reads the working tree.
 	Text func(r *knowledge.Repository, path string) ([]byte, error)
 }
 

@@ -39,11 +39,15 @@ func (s *search) route() error {
 }
 
 func (s *search) routeAll() error {
-	vocabulary, err := s.vocabularies()
-	if err != nil {
+	var vocabulary, best []float64
+	err := parallel(2, func(i int) (err error) {
+		if i == 0 {
+			vocabulary, err = s.vocabularies()
+		} else {
+			best, err = s.bestFunctions()
+		}
 		return err
-	}
-	best, err := s.bestFunctions()
+	})
 	if err != nil {
 		return err
 	}

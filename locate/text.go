@@ -1,7 +1,6 @@
 package locate
 
 import (
-	"tracerag/code"
 	"tracerag/knowledge"
 	"tracerag/knowledge/lookup"
 )
@@ -11,39 +10,36 @@ type fileKey struct {
 	path       string
 }
 
-// read reads the files of candidates.
+// read reads the files of candidates, on all processors.
 func (s *search) read() error {
-	paths := map[int64][]string{}
-	texts := map[fileKey][]byte{}
+	var files []knowledge.Decl // one declaration of each
+	var ids []int64
 	for _, c := range s.sorted() {
 		k := fileKey{c.Repository, c.Path}
-		if _, ok := s.texts[k]; ok {
-			continue
-		}
-		s.texts[k] = nil
-		if b, err := s.o.Text(s.repo(c.Repository), c.Path); err == nil {
-			texts[k] = b
-			paths[c.Repository] = append(paths[c.Repository], c.Path)
+		if _, ok := s.texts[k]; !ok {
+			s.texts[k] = nil
+			files, ids = append(files, c.Decl), append(ids, c.File)
 		}
 	}
-	for repo, ps := range paths {
-		files, err := s.store.Files(s.ctx, ps, []int64{repo})
-		if err != nil {
-			return err
+	hashes, err := s.store.Hashes(s.ctx, ids)
+	if err != nil {
+		return err
+	}
+	now := make([]*lookup.File, len(files))
+	err = parallel(len(files), func(i int) error {
+		d := &files[i]
+		if text, err := s.o.Text(s.repo(d.Repository), d.Path); err == nil {
+			now[i] = lookup.FileNow(text, hashes[d.File])
 		}
-		hashes := map[string]code.Hash{}
-		for i := range files {
-			hashes[files[i].Path] = files[i].Hash
-		}
-		for _, p := range ps {
-			k := fileKey{repo, p}
-			s.texts[k] = lookup.FileNow(texts[k], hashes[p])
-			if s.texts[k].Changed() {
-				s.stale[p] = true
-			}
+		return nil
+	})
+	for i, f := range now {
+		s.texts[fileKey{files[i].Repository, files[i].Path}] = f
+		if f != nil && f.Changed() {
+			s.stale[files[i].Path] = true
 		}
 	}
-	return nil
+	return err
 }
 
 // textOf returns the text and the doc comment of a declaration as they are now; ok is

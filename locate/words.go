@@ -22,16 +22,17 @@ func (s *search) words() error {
 	if len(terms) == 0 {
 		return nil
 	}
-	for _, repo := range s.scope {
-		hits, err := s.store.Search(s.ctx, knowledge.Query{Terms: terms, Repositories: []int64{repo}, Files: s.q.In, Kinds: callable, Limit: candidates})
-		if err != nil {
-			return err
-		}
+	found := make([][]knowledge.Hit, len(s.scope))
+	err := parallel(len(s.scope), func(i int) (err error) {
+		found[i], err = s.store.Search(s.ctx, knowledge.Query{Terms: terms, Repositories: s.scope[i : i+1], Files: s.q.In, Kinds: callable, Limit: candidates})
+		return err
+	})
+	for _, hits := range found {
 		for i := range hits {
 			s.add(hits[i].Decl)
 		}
 	}
-	return nil
+	return err
 }
 
 // score gives the candidates the score of their text, but for those that ran, which have

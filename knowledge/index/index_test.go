@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -301,6 +302,18 @@ func TestReader(t *testing.T) {
 		from = append(from, e.Caller)
 	}
 	check("callers", names(s.Decls(ctx, from)), "(*Speaker).Say init#2 helper")
+	if all, err := s.Files(ctx, []string{"app.go", "app_test.go"}, nil); err != nil {
+		t.Error(err)
+	} else {
+		want := map[int64]code.Hash{}
+		ids := []int64{1 << 40} // no file
+		for _, f := range all {
+			want[f.ID], ids = f.Hash, append(ids, f.ID)
+		}
+		if got, err := s.Hashes(ctx, ids); err != nil || len(all) == 0 || !maps.Equal(got, want) {
+			t.Errorf("the hashes of %v are %v, %v, want %v", ids, got, err, want)
+		}
+	}
 	files, err := s.Files(ctx, []string{"app.go"}, nil)
 	if err != nil || len(files) != 1 || files[0].PackageName != "app" {
 		t.Errorf("files: %+v, %v", files, err)

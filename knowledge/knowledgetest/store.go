@@ -379,6 +379,19 @@ func (s *Store) Holds(_ context.Context, pattern string) (holds bool, err error)
 	return holds, nil
 }
 
+// Hashes implements [knowledge.Reader].
+func (s *Store) Hashes(_ context.Context, files []int64) (map[int64]code.Hash, error) {
+	hashes := map[int64]code.Hash{}
+	s.each(nil, func(id int64, r *Repository) {
+		for _, f := range r.files {
+			if n := f.ID | id<<shift; slices.Contains(files, n) {
+				hashes[n] = f.Hash
+			}
+		}
+	})
+	return hashes, nil
+}
+
 // In implements [knowledge.Reader].
 func (s *Store) In(_ context.Context, files []int64) ([]knowledge.Decl, error) {
 	var out []knowledge.Decl

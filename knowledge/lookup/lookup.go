@@ -362,17 +362,11 @@ func (l *Lookup) file(ctx context.Context, r *knowledge.Repository, d *knowledge
 		f.err = err
 		return f, nil
 	}
-	indexed, err := l.Store.Files(ctx, []string{d.Path}, []int64{r.ID})
+	hashes, err := l.Store.Hashes(ctx, []int64{d.File})
 	if err != nil {
 		return nil, err
 	}
-	var hash code.Hash
-	for i := range indexed {
-		if indexed[i].Path == d.Path {
-			hash = indexed[i].Hash
-		}
-	}
-	f.File = FileNow(text, hash)
+	f.File = FileNow(text, hashes[d.File])
 	return f, nil
 }
 

@@ -274,6 +274,21 @@ func (s *Store) Holds(ctx context.Context, pattern string) (holds bool, err erro
 	return holds, err
 }
 
+// Hashes is of [knowledge.Reader].
+func (s *Store) Hashes(ctx context.Context, files []int64) (map[int64]code.Hash, error) {
+	hashes := make(map[int64]code.Hash, len(files))
+	err := s.rows(ctx, func(scan func(...any) error) error {
+		var id int64
+		var b []byte
+		err := scan(&id, &b)
+		var h code.Hash
+		copy(h[:], b)
+		hashes[id] = h
+		return err
+	}, "SELECT id, hash FROM file WHERE id IN (SELECT value FROM json_each(?))", array(files))
+	return hashes, err
+}
+
 // In is of [knowledge.Reader].
 func (s *Store) In(ctx context.Context, files []int64) ([]knowledge.Decl, error) {
 	return s.decls(ctx, "WHERE d.file IN (SELECT value FROM json_each(?1))", array(files))
