@@ -60,6 +60,8 @@ type Repository struct {
 type Record struct {
 	Dir     string `json:"dir"`     // of the module
 	Package string `json:"package"` // "./vm"
-	Test    string `json:"test"`    // "" for all of the package
-	Why     string `json:"why"`
+	// Tags are the build tags without which the test, or the function, is not built.
+	Tags []string `json:"tags,omitempty"`
+	Test string   `json:"test"` // "" for all of the package
+	Why  string   `json:"why"`
 }

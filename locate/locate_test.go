@@ -3,7 +3,9 @@ package locate
 import (
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -322,6 +324,58 @@ func TestInNothing(t *testing.T) {
 	}
 	if a := ask(t, s, Question{Text: "xylophone", In: "files"}, Default); len(a.Functions) != 0 {
 		t.Errorf("a report that nothing matches: %+v", a.Functions)
+	}
+}
+
+// A test that this machine does not build is not proposed; one that needs tags only if no other
+// is there, and with them.
+func TestRecordIsBuilt(t *testing.T) {
+	other := "windows"
+	if runtime.GOOS == other {
+		other = "linux"
+	}
+	test := func(constraint string) []byte {
+		if constraint != "" {
+			constraint = "//go:build " + constraint + "\n\n"
+		}
+		return []byte(constraint + "package p\n\nfunc TestLoad(t *testing.T) { Load() }\n")
+	}
+	const plain = "package p\n\nfunc Load() {}\n"
+	for _, c := range []struct {
+		name  string
+		files map[string][]byte
+		want  string
+	}{
+		{"another system's name", map[string][]byte{"p/load_" + other + "_test.go": test("")}, ""},
+		{"another system's constraint", map[string][]byte{"p/load_test.go": test(other)}, ""},
+		{"never", map[string][]byte{"p/load_test.go": test("ignore")}, ""},
+		{"tags", map[string][]byte{"p/load_test.go": test("integration && !" + other)}, "tracerag run -- go test -tags=integration ./p -run '^TestLoad$'"},
+		{"tags of one", map[string][]byte{"p/load_test.go": test("integration"), "p/more_test.go": []byte("package p\n\nfunc TestLess(t *testing.T) { Load() }\n")},
+			"tracerag run -- go test ./p -run '^TestLess$'"},
+		{"the function's", map[string][]byte{"p/load.go": []byte("//go:build slow\n\n" + plain), "p/load_test.go": test("integration")},
+			"tracerag run -- go test -tags=slow,integration ./p -run '^TestLoad$'"},
+		{"the function is another system's", map[string][]byte{"p/load.go": []byte("//go:build " + other + "\n\n" + plain), "p/load_test.go": test("")}, ""},
+	} {
+		files := map[string][]byte{"go.mod": []byte("module example.com/app\n"), "p/load.go": []byte(plain)}
+		maps.Copy(files, c.files)
+		for _, calls := range []bool{false, true} {
+			s := &knowledgetest.Store{Repos: []*knowledgetest.Repository{parse("app", files, nil)}}
+			if calls {
+				for _, name := range []string{"TestLoad", "TestLess"} {
+					if d, _ := s.Named(t.Context(), []string{name}, nil); len(d) == 1 {
+						s.Edges = append(s.Edges, knowledge.Edge{Kind: knowledge.Static, Caller: d[0].ID, Callee: id(t, s, "Load")})
+					}
+				}
+			}
+			a := ask(t, s, Question{Text: "Load( less"}, Default)
+			got := ""
+			if a.Record != nil {
+				got = a.Record.Line("/app")
+			}
+			if len(a.Functions) != 1 || got != c.want {
+				t.Errorf("%s, calls %v: %q; want %q", c.name, calls, got, c.want)
+			}
+		}
 	}
 }
 

@@ -63,7 +63,11 @@ func runName(r *knowledge.Run) string {
 
 // Line is the command that records the test, for a shell in cwd.
 func (r *Record) Line(cwd string) string {
-	line := "tracerag run -- go test " + phrase.Quote(r.Package)
+	line := "tracerag run -- go test "
+	if len(r.Tags) > 0 {
+		line += "-tags=" + phrase.Quote(strings.Join(r.Tags, ",")) + " "
+	}
+	line += phrase.Quote(r.Package)
 	if r.Test != "" {
 		line += " -run " + phrase.Quote("^"+r.Test+"$")
 	}

@@ -1,6 +1,7 @@
 package locate
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"slices"
@@ -37,7 +38,7 @@ func (s *search) evidenceToRecord(a *Answer, best []*candidate) error {
 	for _, r := range a.Runs {
 		a.Recorded = append(a.Recorded, r.Trace)
 	}
-	for _, find := range []func(*candidate) (*knowledge.Decl, string, error){s.reaching, s.namedAlike} {
+	for _, find := range []func(*candidate) (*runnable, string, error){s.reaching, s.namedAlike} {
 		test, why, err := find(best[0])
 		if err != nil {
 			return err
@@ -50,10 +51,16 @@ func (s *search) evidenceToRecord(a *Answer, best []*candidate) error {
 	return nil
 }
 
+// runnable is a test that this machine can run.
+type runnable struct {
+	*knowledge.Decl
+	tags []string // that its file needs, or the function's that it is to show
+}
+
 // record says how to run a test: in its module, by its package.
-func (s *search) record(test *knowledge.Decl, why string) *Record {
+func (s *search) record(test *runnable, why string) *Record {
 	repo := s.repo(test.Repository)
-	r := &Record{Dir: repo.Root, Package: "./" + path.Dir(test.Path), Test: test.Name, Why: why}
+	r := &Record{Dir: repo.Root, Package: "./" + path.Dir(test.Path), Tags: test.tags, Test: test.Name, Why: why}
 	for _, m := range repo.Modules {
 		if m.Path == test.Module {
 			r.Dir = filepath.Join(repo.Root, filepath.FromSlash(m.Dir))
@@ -74,11 +81,11 @@ func (s *search) record(test *knowledge.Decl, why string) *Record {
 
 // reaching returns the nearest test from which calls lead to a function: of several equally
 // near ones that with most words of the report.
-func (s *search) reaching(c *candidate) (test *knowledge.Decl, why string, err error) {
+func (s *search) reaching(c *candidate) (test *runnable, why string, err error) {
 	source := func(e knowledge.Edge) bool { return e.Kind != knowledge.Ran } // what ran is recorded
 	err = lookup.Reaching(s.ctx, s.store, c.ID, source, func(tests []knowledge.Decl, steps int) (more bool, err error) {
-		if test = s.likest(tests, c); test == nil {
-			return true, nil
+		if test, err = s.likest(tests, c); test == nil {
+			return true, err
 		}
 		why = "calls it"
 		if steps > 1 {
@@ -92,7 +99,7 @@ func (s *search) reaching(c *candidate) (test *knowledge.Decl, why string, err e
 // namedAlike returns the test of a function's package that has most words of the function's
 // name and of the report in its own: one of the test file beside the function's, or one that a
 // search finds.
-func (s *search) namedAlike(c *candidate) (*knowledge.Decl, string, error) {
+func (s *search) namedAlike(c *candidate) (*runnable, string, error) {
 	const why = "is of the same package, and its name is like it"
 	dir := path.Dir(c.Path)
 	files, err := s.store.Files(s.ctx, []string{strings.TrimSuffix(c.Path, ".go") + "_test.go"}, []int64{c.Repository})
@@ -109,8 +116,8 @@ func (s *search) namedAlike(c *candidate) (*knowledge.Decl, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if t := s.likest(decls, c); t != nil {
-		return t, why, nil
+	if t, err := s.likest(decls, c); err != nil || t != nil && len(t.tags) == 0 {
+		return t, why, err
 	}
 	terms := append(nameTerms(c.Name), words.Terms(symbol.Base(c.Package))...)
 	hits, err := s.store.Search(s.ctx, knowledge.Query{Terms: terms, Repositories: []int64{c.Repository},
@@ -123,12 +130,18 @@ func (s *search) namedAlike(c *candidate) (*knowledge.Decl, string, error) {
 			decls = append(decls, h.Decl)
 		}
 	}
-	return s.likest(decls, c), why, nil
+	test, err := s.likest(decls, c)
+	return test, why, err
 }
 
 // likest returns the test whose name has most of the words of a function's name and of
-// the report.
-func (s *search) likest(decls []knowledge.Decl, c *candidate) *knowledge.Decl {
+// the report: of those that this machine builds as they are, and else of those that it builds
+// with tags.
+func (s *search) likest(decls []knowledge.Decl, c *candidate) (*runnable, error) {
+	tests, err := s.runnable(slices.DeleteFunc(slices.Clone(decls), func(d knowledge.Decl) bool { return !lookup.IsTest(&d) }), c)
+	if err != nil {
+		return nil, err
+	}
 	weights := map[string]float64{}
 	for t, w := range s.report.weights() {
 		weights[t] = w / 2
@@ -136,26 +149,56 @@ func (s *search) likest(decls []knowledge.Decl, c *candidate) *knowledge.Decl {
 	for _, t := range nameTerms(c.Name) {
 		weights[t]++
 	}
-	var best *knowledge.Decl
-	most := -1.0
-	slices.SortFunc(decls, func(a, b knowledge.Decl) int {
-		if a.Path != b.Path {
-			return strings.Compare(a.Path, b.Path)
-		}
-		return a.Line - b.Line
+	slices.SortFunc(tests, func(a, b runnable) int {
+		return cmp.Or(cmp.Compare(len(a.tags), len(b.tags)), strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
 	})
-	for i := range decls {
-		if !lookup.IsTest(&decls[i]) {
-			continue
+	var best *runnable
+	most := -1.0
+	for i := range tests {
+		if len(tests[i].tags) > len(tests[0].tags) {
+			break
 		}
-		terms := nameTerms(strings.TrimPrefix(decls[i].Name, "Test"))
+		terms := nameTerms(strings.TrimPrefix(tests[i].Name, "Test"))
 		sum := 0.0
 		for _, t := range terms {
 			sum += weights[t]
 		}
 		if sum /= float64(len(terms) + 1); sum > most {
-			best, most = &decls[i], sum
+			best, most = &tests[i], sum
 		}
 	}
-	return best
+	return best, nil
+}
+
+// runnable returns the tests that are built on this machine together with a function, and with
+// which tags.
+func (s *search) runnable(tests []knowledge.Decl, c *candidate) ([]runnable, error) {
+	if len(tests) == 0 {
+		return nil, nil
+	}
+	paths := []string{c.Path}
+	repositories := []int64{c.Repository}
+	for i := range tests {
+		paths, repositories = append(paths, tests[i].Path), append(repositories, tests[i].Repository)
+	}
+	files, err := s.store.Files(s.ctx, unique(paths), repositories)
+	if err != nil {
+		return nil, err
+	}
+	built := func(d *knowledge.Decl) code.Built {
+		b := code.Built{Name: path.Base(d.Path)}
+		for i := range files {
+			if files[i].ID == d.File {
+				b.Constraint = files[i].Constraint
+			}
+		}
+		return b
+	}
+	var out []runnable
+	for i := range tests {
+		if tags, ok := code.Tags(built(&c.Decl), built(&tests[i])); ok {
+			out = append(out, runnable{&tests[i], tags})
+		}
+	}
+	return out, nil
 }

@@ -73,6 +73,9 @@ func (m *Masker) Located(a *locate.Answer) {
 	}
 	if a.Record != nil {
 		hide(&a.Record.Dir, &a.Record.Package, &a.Record.Test)
+		for i := range a.Record.Tags {
+			hide(&a.Record.Tags[i])
+		}
 	}
 	for i := range a.Stale {
 		hide(&a.Stale[i])

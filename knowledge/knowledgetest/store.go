@@ -104,7 +104,7 @@ func (r *Repository) parse(by *Parser, p string, text []byte, terms *words.Split
 		by.files[key] = file
 		by.mu.Unlock()
 	}
-	f.PackageName, f.Generated = file.Package, file.Generated
+	f.PackageName, f.Generated, f.Constraint = file.Package, file.Generated, file.Constraint
 	for _, i := range file.Imports {
 		f.Imports = append(f.Imports, i.Path)
 	}
