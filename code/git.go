@@ -17,6 +17,7 @@ type repository struct {
 	below    string // path of the working tree below the scan's root; "" if it is that or a parent
 	prefix   string // path of the scan's root below the working tree, with "/" behind it
 	ignore   *ignoreFile
+	gaps     []Gap
 	worktree bool   // made by "git worktree add"
 	private  string // the tree's own part of ".git"
 	sha256   bool   // object names are longer than usual
@@ -45,7 +46,7 @@ func openGit(dir string) *repository {
 	for i := 0; i < len(r.prefix); i++ {
 		if i == 0 || r.prefix[i-1] == '/' {
 			if text, err := readSmall(filepath.Join(r.top, filepath.FromSlash(r.prefix[:i]), ".gitignore")); err == nil {
-				r.ignore = parseIgnore(text, r.prefix[:i], r.ignore)
+				r.exclude(text, r.prefix[:i], filepath.Join(r.top, filepath.FromSlash(r.prefix[:i]), ".gitignore"))
 			}
 		}
 	}
@@ -80,9 +81,18 @@ func (r *repository) open(top string) bool {
 		r.sha256 = bytes.Contains(bytes.ToLower(text), []byte("objectformat = sha256"))
 	}
 	if text, err := readSmall(filepath.Join(common, "info", "exclude")); err == nil {
-		r.ignore = parseIgnore(text, "", nil)
+		r.exclude(text, "", filepath.Join(common, "info", "exclude"))
 	}
 	return true
+}
+
+// exclude reads an ignore file that is not below the directory.
+func (r *repository) exclude(text []byte, dir, file string) {
+	outer := r.ignore
+	r.ignore = parseIgnore(text, dir, outer)
+	if g, ok := r.ignore.gap(file); ok && r.ignore != outer {
+		r.gaps = append(r.gaps, g)
+	}
 }
 
 func within(dir, path string) string {

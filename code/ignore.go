@@ -2,8 +2,11 @@ package code
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,12 +18,43 @@ import (
 type ignoreFile struct {
 	outer *ignoreFile // that of a parent directory; nil is none
 	dir   string      // slash path with "/" behind it, or "": what patterns are relative to
-	rules []ignoreRule
+
+	// Rules without wildcards, which may be hundreds of thousands, are looked up. By name,
+	// by path, and by the end of a name ("*.o"), of which the lengths are in ends.
+	names, paths, suffixes map[string]rulings
+	ends                   []int // ascending
+
+	patterns []ignoreRule // the others, in order
+	all      int          // patterns of this file and those outside of it
+	left     int          // patterns that are not applied: see mostPatterns
+}
+
+// mostPatterns is how many patterns with wildcards apply to a path: each is compared with each path. The
+// largest collections for people have some hundred.
+const mostPatterns = 4000
+
+// longestPattern is how long one is at most: no path is longer.
+const longestPattern = 4096
+
+// ruling is what a rule says, and its line: of several that match the last one decides, which is the
+// greatest. 0 is none.
+type ruling int
+
+func (r ruling) ignores() bool { return r&1 != 0 }
+
+// rulings are those of one text: of the last rule, and of the last that is not of directories alone.
+type rulings struct{ dirs, any ruling }
+
+func (r rulings) of(dir bool) ruling {
+	if dir {
+		return r.dirs
+	}
+	return r.any
 }
 
 // ignoreRule is a line.
 type ignoreRule struct {
-	unless  bool // begins with "!"
+	ruling
 	dirOnly bool // ends in "/"
 	path    bool // has another "/": holds for the path, others for the name alone
 
@@ -48,31 +82,60 @@ func (f *ignoreFile) ignores(path string, dir bool) bool {
 		if !ok {
 			continue
 		}
-		for i := len(f.rules) - 1; i >= 0; i-- { // the last rule decides
-			r := &f.rules[i]
-			if r.dirOnly && !dir {
-				continue
-			}
-			text := name
-			if r.path {
-				text = below
-			}
-			if r.matches(text) {
-				return !r.unless
-			}
+		if r := f.ruling(name, below, dir); r != 0 {
+			return r.ignores()
 		}
 	}
 	return false
 }
 
-func (r *ignoreRule) matches(text string) bool {
+// ruling is that of the last rule that matches.
+func (f *ignoreFile) ruling(name, path string, dir bool) ruling {
+	last := max(f.names[name].of(dir), f.paths[path].of(dir))
+	for _, n := range f.ends {
+		if n > len(name) {
+			break
+		}
+		last = max(last, f.suffixes[name[len(name)-n:]].of(dir))
+	}
+	for i := len(f.patterns) - 1; i >= 0 && f.patterns[i].ruling > last; i-- {
+		r := &f.patterns[i]
+		text := name
+		if r.path {
+			text = path
+		}
+		if (dir || !r.dirOnly) && r.mayMatch(text) && r.pattern.MatchString(bytewise(text)) {
+			return r.ruling
+		}
+	}
+	return last
+}
+
+// add adds the rule of the line behind those before.
+func (f *ignoreFile) add(r ignoreRule) {
+	var in *map[string]rulings
+	text := r.literal
 	switch {
 	case r.pattern != nil:
-		return r.mayMatch(text) && r.pattern.MatchString(bytewise(text))
+		f.patterns = append(f.patterns, r)
+		f.all++
+		return
 	case r.suffix != "":
-		return strings.HasSuffix(text, r.suffix)
+		in, text = &f.suffixes, r.suffix
+	case r.path:
+		in = &f.paths
+	default:
+		in = &f.names
 	}
-	return r.literal == text
+	if *in == nil {
+		*in = map[string]rulings{}
+	}
+	old := (*in)[text]
+	old.dirs = r.ruling
+	if !r.dirOnly {
+		old.any = r.ruling
+	}
+	(*in)[text] = old
 }
 
 func (r *ignoreRule) mayMatch(text string) bool {
@@ -97,23 +160,62 @@ func (r *ignoreRule) mayMatch(text string) bool {
 func parseIgnore(text []byte, dir string, outer *ignoreFile) *ignoreFile {
 	f := &ignoreFile{outer: outer, dir: dir}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if outer != nil {
+		f.all = outer.all
+	}
+	lines, rules := 0, 0
 	for line := range bytes.Lines(text) {
+		lines++
 		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-		if r, ok := parseRule(string(line)); ok {
-			f.rules = append(f.rules, r)
+		if len(line) > longestPattern && line[0] != '#' {
+			f.left++
+			continue
+		}
+		r, expr, ok := parseRule(string(line))
+		if expr != "" {
+			if f.all == mostPatterns {
+				f.left++
+				continue
+			}
+			var err error
+			r.pattern, err = regexp.Compile(expr)
+			ok = err == nil
+		}
+		if ok {
+			r.ruling |= ruling(lines << 1)
+			f.add(r)
+			rules++
 		}
 	}
-	if len(f.rules) == 0 {
+	if rules == 0 && f.left == 0 {
 		return outer
 	}
+	lengths := map[int]bool{}
+	for end := range f.suffixes {
+		lengths[len(end)] = true
+	}
+	f.ends = slices.Sorted(maps.Keys(lengths))
 	return f
 }
 
-func parseRule(line string) (r ignoreRule, ok bool) {
-	if line == "" || line[0] == '#' {
-		return r, false
+// gap says what of the file is not applied; false if all of it is.
+func (f *ignoreFile) gap(file string) (Gap, bool) {
+	if f == nil || f.left == 0 {
+		return Gap{}, false
 	}
-	line, r.unless = strings.CutPrefix(withoutEndSpaces(line), "!")
+	return Gap{file, fmt.Sprintf("it has too many patterns: %d are not applied (longer than %d bytes, or behind the first %d with wildcards)",
+		f.left, longestPattern, mostPatterns)}, true
+}
+
+// parseRule reads a line: a rule, or one whose pattern is to be made of the expression.
+func parseRule(line string) (r ignoreRule, expr string, ok bool) {
+	if line == "" || line[0] == '#' {
+		return r, "", false
+	}
+	line, unless := strings.CutPrefix(withoutEndSpaces(line), "!")
+	if !unless {
+		r.ruling = 1
+	}
 	line, r.dirOnly = strings.CutSuffix(line, "/")
 	if name, ok := strings.CutPrefix(line, "**/"); ok && name != "" && !strings.Contains(name, "/") {
 		line = name // means the same, and is compared with less
@@ -121,24 +223,18 @@ func parseRule(line string) (r ignoreRule, ok bool) {
 	r.path = strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
 	if line == "" {
-		return r, false
+		return r, "", false
 	}
 	switch {
 	case !strings.ContainsAny(line, `*?[\`):
 		r.literal = line
-		return r, true
+		return r, "", true
 	case !r.path && line[0] == '*' && len(line) > 1 && !strings.ContainsAny(line[1:], `*?[\`):
 		r.suffix = line[1:]
-		return r, true
+		return r, "", true
 	}
-	expr, head, tail, ok := ignoreExpression(line, r.path)
-	if !ok {
-		return r, false
-	}
-	r.head, r.tail = head, tail
-	p, err := regexp.Compile(expr)
-	r.pattern = p
-	return r, err == nil
+	expr, r.head, r.tail, ok = ignoreExpression(line, r.path)
+	return r, expr, ok
 }
 
 // withoutEndSpaces cuts spaces at the end, but those behind a backslash.

@@ -2,6 +2,7 @@ package code
 
 import (
 	"bytes"
+	"fmt"
 	"go/build"
 	"io"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestIgnoreIsGits makes patterns and paths at random and asks git about them.
@@ -44,7 +46,7 @@ func TestIgnoreIsGits(t *testing.T) {
 	}
 	for range 100 {
 		var rules, asked []string
-		for range 1 + random.IntN(3) {
+		for range 1 + []int{random.IntN(3), random.IntN(20)}[random.IntN(2)] {
 			rules = append(rules, pattern())
 		}
 		for range 60 {
@@ -76,6 +78,62 @@ func TestIgnoreIsGits(t *testing.T) {
 				t.Errorf("%q: ignored is %v, git says %v, by\n%q", path, got, ignored[path], text)
 			}
 		}
+	}
+}
+
+// TestManyPatterns lists a directory whose .gitignore has hundreds of thousands of lines: that
+// takes no longer than reading them, and what is left out is said.
+func TestManyPatterns(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{".git/HEAD": "ref: refs/heads/main\n"}
+	for i := range 2000 {
+		files[fmt.Sprintf("file%d.go", i)] = "package p\n"
+	}
+	for path, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	many := func(line string) string {
+		var b strings.Builder
+		for i := range 200_000 {
+			fmt.Fprintf(&b, line, i)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		name, text string
+		files      int
+		gap        string
+	}{
+		{"names", "file1.go\nfile2.go\n" + many("x%d.go\n") + "!file1.go\n", 1999, ""},
+		{"paths", "/file1.go\n/file2.go\n" + many("x/%d.go\n") + "!/file1.go\n", 1999, ""},
+		{"ends", "*file1.go\n*file2.go\n" + many("*x%d.go\n") + "!*file1.go\n", 1999, ""},
+		{"wildcards", "file1?.go\n" + many("f*x%d.go\n") + "!file1?.go\nfile1.go\n", 1989, "too many patterns"},
+		{"long", "file1.go\n" + strings.Repeat("[a]", 2000) + "\n", 1999, "too many patterns"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if len(c.text) > smallFile {
+				t.Fatal("the file is too large to be read")
+			}
+			if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte(c.text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			l, err := Scan(dir, Options{})
+			if err != nil || len(l.Files) != c.files {
+				t.Fatalf("%d files, %v; want %d", len(l.Files), err, c.files)
+			}
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if c.gap == "" && len(l.Gaps) > 0 || c.gap != "" && (len(l.Gaps) != 1 || l.Gaps[0].Path != ".gitignore" || !strings.Contains(l.Gaps[0].What, c.gap)) {
+				t.Errorf("gaps: %v", l.Gaps)
+			}
+		})
 	}
 }
 
@@ -117,7 +175,7 @@ func FuzzIgnore(f *testing.F) {
 		if rules == nil {
 			return
 		}
-		for _, r := range rules.rules {
+		for _, r := range rules.patterns {
 			if r.pattern != nil && r.pattern.MatchString(bytewise(path)) && !r.mayMatch(path) {
 				t.Errorf("%q matches %s, and was not asked about", path, r.pattern)
 			}

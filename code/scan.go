@@ -72,7 +72,7 @@ func Scan(root string, o Options) (*Listing, error) {
 	s := &scan{root: abs, large: cmp.Or(o.Large, Large), options: o}
 	s.idle.L = &s.mu
 	first := directory{git: openGit(abs)}
-	first.ignore = first.git.ignore
+	first.ignore, s.gaps = first.git.ignore, first.git.gaps
 	if first.module = s.moduleAbove(first.git); first.module != nil {
 		s.modules = append(s.modules, first.module)
 	}
@@ -227,13 +227,18 @@ func (s *scan) prepare(d *directory, list []dirEntry, part *scan) bool {
 		if git.top == dir { // a submodule, or a clone inside of this one
 			git.below = d.path
 			d.git, d.ignore = git, git.ignore
+			part.gaps = append(part.gaps, git.gaps...)
 		}
 	}
 	if has[".gitignore"] {
 		if text, err := readSmall(filepath.Join(s.disk(d.path), ".gitignore")); err != nil {
 			part.gap(join(d.path, ".gitignore"), err)
 		} else {
-			d.ignore = parseIgnore(text, d.git.dirOf(d.path), d.ignore)
+			ignore := parseIgnore(text, d.git.dirOf(d.path), d.ignore)
+			if g, ok := ignore.gap(join(d.path, ".gitignore")); ok && ignore != d.ignore {
+				part.gaps = append(part.gaps, g)
+			}
+			d.ignore = ignore
 		}
 	}
 	if d.class.Vendored {
