@@ -379,6 +379,30 @@ func TestRecordIsBuilt(t *testing.T) {
 	}
 }
 
+// A name may hold any character. None ends a line, and no test is proposed that the go command
+// does not take.
+func TestNamesStayOnTheirLine(t *testing.T) {
+	repo := parse("app\nb", map[string][]byte{
+		"go.mod": []byte("module example.com/app\n"), "su\n 1  9.99 b\x1b[31m/x.go": []byte("package p\n\nfunc Load() {}\n"),
+		"su\n 1  9.99 b\x1b[31m/x_test.go": []byte("package p\n\nfunc TestLoad(t *testing.T) { Load() }\n"),
+	}, nil)
+	s := &knowledgetest.Store{Repos: []*knowledgetest.Repository{repo, parse("lib", lib, nil)}}
+	a := ask(t, s, Question{Text: "Load("}, Default)
+	var b strings.Builder
+	if err := a.Write(&b, "/"); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); strings.ContainsAny(got, "\x1b") || strings.Contains(got, "\n 1  9.99") || !strings.Contains(got, `Load  app\nb: su\n 1  9.99 b\x1b[31m/x.go:3`) {
+		t.Errorf("%s", got)
+	}
+	if a.Record != nil {
+		t.Errorf("to record: %+v", a.Record)
+	}
+	if f := a.Functions[0].File; f != "su\n 1  9.99 b\x1b[31m/x.go" { // for programs it is the name
+		t.Errorf("%q", f)
+	}
+}
+
 func TestUnknownTest(t *testing.T) {
 	s := storeOf(t)
 	_, err := Locate(context.Background(), s, Question{Text: "x", Test: "TestRender", Package: "./files"}, Options{Text: s.Text})

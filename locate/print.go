@@ -9,6 +9,7 @@ import (
 
 	"tracerag/knowledge"
 	"tracerag/phrase"
+	"tracerag/visible"
 )
 
 // Write writes an answer for people: functions with reasons, files, repositories if there are
@@ -16,6 +17,10 @@ import (
 // directory cwd.
 func (a *Answer) Write(w io.Writer, cwd string) error {
 	b := bufio.NewWriter(w)
+	// Each is one line, whatever the names of files and the subjects of commits hold.
+	line := func(format string, args ...any) {
+		fmt.Fprintln(b, visible.Line(fmt.Sprintf(format, args...)))
+	}
 	several := len(a.Repositories) > 1
 	in := func(repository, file string) string {
 		if several {
@@ -25,31 +30,32 @@ func (a *Answer) Write(w io.Writer, cwd string) error {
 	}
 	for i := range a.Functions {
 		f := &a.Functions[i]
-		fmt.Fprintf(b, "%3d  %.2f  %s  %s:%d\n", i+1, f.Score, f.Name, in(f.Repository, f.File), f.Line)
+		line("%3d  %.2f  %s  %s:%d", i+1, f.Score, f.Name, in(f.Repository, f.File), f.Line)
 		if why := Why(f.Reasons); why != "" {
-			fmt.Fprintf(b, "           %s\n", why)
+			line("           %s", why)
 		}
 	}
 	if len(a.Files) > 0 {
 		fmt.Fprintf(b, "\nFiles\n")
 		for i, f := range a.Files {
-			fmt.Fprintf(b, "%3d  %.2f  %s  (%s)\n", i+1, f.Score, in(f.Repository, f.File), strings.Join(f.Functions, ", "))
+			line("%3d  %.2f  %s  (%s)", i+1, f.Score, in(f.Repository, f.File), strings.Join(f.Functions, ", "))
 		}
 	}
 	if several {
 		fmt.Fprintf(b, "\nRepositories\n")
 		for i, r := range a.Repositories[:min(len(a.Repositories), repositories)] {
-			fmt.Fprintf(b, "%3d  %.2f  %s  %s\n", i+1, r.Score, r.Name, r.Snapshot)
+			line("%3d  %.2f  %s  %s", i+1, r.Score, r.Name, r.Snapshot)
 		}
 	}
 	if len(a.Runs) > 0 || a.Record != nil {
 		fmt.Fprintln(b)
 	}
 	for _, r := range a.Runs {
-		fmt.Fprintf(b, "recorded: %s executed some of the first %d functions (trace %s)\n", runName(&r), bestForRuns, r.Trace)
+		line("recorded: %s executed some of the first %d functions (trace %s)", runName(&r), bestForRuns, r.Trace)
 	}
 	if a.Record != nil {
-		fmt.Fprintf(b, "to see %s run (the test %s):\n  %s\n", a.Functions[0].Name, a.Record.Why, a.Record.Line(cwd))
+		line("to see %s run (the test %s):", a.Functions[0].Name, a.Record.Why)
+		line("  %s", a.Record.Line(cwd))
 	}
 	return b.Flush()
 }

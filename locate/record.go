@@ -12,6 +12,7 @@ import (
 	"tracerag/knowledge"
 	"tracerag/knowledge/lookup"
 	"tracerag/trace/symbol"
+	"tracerag/visible"
 )
 
 const (
@@ -196,6 +197,9 @@ func (s *search) runnable(tests []knowledge.Decl, c *candidate) ([]runnable, err
 	}
 	var out []runnable
 	for i := range tests {
+		if visible.Line(tests[i].Path) != tests[i].Path {
+			continue // the go command does not take such a name
+		}
 		if tags, ok := code.Tags(built(&c.Decl), built(&tests[i])); ok {
 			out = append(out, runnable{&tests[i], tags})
 		}

@@ -11,6 +11,7 @@ import (
 	"tracerag/knowledge"
 	"tracerag/knowledge/lookup"
 	"tracerag/locate"
+	"tracerag/visible"
 )
 
 // Knowledge is what is known of repositories' sources, without a run.
@@ -55,9 +56,9 @@ func (s *server) snapshots(ctx context.Context, stale []string) (string, error) 
 	if len(list) > named {
 		names = append(names, fmt.Sprintf("%d more", len(list)-named))
 	}
-	text := "source of " + strings.Join(names, ", ") + "\n"
+	text := "source of " + visible.Line(strings.Join(names, ", ")) + "\n"
 	for _, line := range stale {
-		text += "stale: " + line + "\n"
+		text += "stale: " + visible.Line(line) + "\n"
 	}
 	return text, nil
 }
@@ -119,7 +120,7 @@ func (s *server) one(ctx context.Context, in *unitArgs) (head string, l *lookup.
 	const named = 5
 	var others []string
 	for _, u := range units[1:min(len(units), named+1)] {
-		others = append(others, fmt.Sprintf("%s (%s:%d)", u.Name(), u.Path, u.Line))
+		others = append(others, fmt.Sprintf("%s (%s:%d)", u.Name(), visible.Line(u.Path), u.Line))
 	}
 	if more := len(units) - 1 - named; more > 0 {
 		others = append(others, fmt.Sprintf("%d more", more))

@@ -143,6 +143,27 @@ func TestKnowledgeRefusals(t *testing.T) {
 	}
 }
 
+// TestNamesStayOnTheirLine names files in which a line ends: no answer has a line that a name makes.
+func TestNamesStayOnTheirLine(t *testing.T) {
+	root, k := shop(t)
+	dir := filepath.Join(root, "su\nstale: b\x1b[31m")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Skip(err)
+	}
+	for name, text := range map[string]string{"x.go": "func Refund() { refund() }\n\nfunc refund() {}\n", "x_test.go": "import \"testing\"\n\nfunc TestRefund(t *testing.T) { Refund() }\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("package p\n\n"+text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := client(t, Options{Knowledge: k, Dir: root})
+	for tool, in := range map[string]args{"unit": {"name": "Refund"}, "locate": {"report": "Refund("}, "callees": {"name": "Refund"}, "tests_of": {"name": "Refund"}} {
+		got, failed, _ := ask(t, c, tool, in)
+		if failed || strings.Contains(got, "\nstale: b") || strings.Contains(got, "\x1b") || !strings.Contains(got, `su\nstale: b\x1b[31m/x.go:3`) {
+			t.Errorf("%s:\n%s", tool, got)
+		}
+	}
+}
+
 // TestErrorsKeepBudgets asks for what there is not, by names of any length. The error says what to do
 // all the same.
 func TestErrorsKeepBudgets(t *testing.T) {

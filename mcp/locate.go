@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tracerag/locate"
+	"tracerag/visible"
 )
 
 type locateArgs struct {
@@ -64,9 +65,12 @@ func located(a *locate.Answer, n int, cwd string) string {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			fmt.Fprintf(&b, " %s %.2f", r.Name, r.Score)
+			fmt.Fprintf(&b, " %s %.2f", visible.Line(r.Name), r.Score)
 		}
 		b.WriteByte('\n')
+	}
+	line := func(format string, args ...any) {
+		b.WriteString(visible.Line(fmt.Sprintf(format, args...)) + "\n")
 	}
 	at := func(repository, path string) string {
 		if several {
@@ -75,9 +79,9 @@ func located(a *locate.Answer, n int, cwd string) string {
 		return path
 	}
 	for i, f := range a.Functions[:n] {
-		fmt.Fprintf(&b, "%d. %.2f %s %s:%d-%d\n", i+1, f.Score, f.Name, at(f.Repository, f.File), f.Line, f.EndLine)
+		line("%d. %.2f %s %s:%d-%d", i+1, f.Score, f.Name, at(f.Repository, f.File), f.Line, f.EndLine)
 		if why := locate.Why(f.Reasons); why != "" {
-			fmt.Fprintf(&b, "   %s\n", cutText(why, 300))
+			line("   %s", cutText(why, 300))
 		}
 	}
 	list := func(title string, places []locate.Place, name func(*locate.Place) string) {
@@ -86,16 +90,16 @@ func located(a *locate.Answer, n int, cwd string) string {
 			names = append(names, name(&places[i]))
 		}
 		if len(names) > 0 {
-			fmt.Fprintf(&b, "%s: %s\n", title, strings.Join(names, ", "))
+			line("%s: %s", title, strings.Join(names, ", "))
 		}
 	}
 	list("files", a.Files, func(p *locate.Place) string { return at(p.Repository, p.File) })
 	list("packages", a.Packages, func(p *locate.Place) string { return p.Package })
 	for _, r := range a.Runs {
-		fmt.Fprintf(&b, "executed by trace %s: %s\n", r.Trace, strings.TrimSpace(r.Command+" "+r.Test))
+		line("executed by trace %s: %s", r.Trace, strings.TrimSpace(r.Command+" "+r.Test))
 	}
 	if a.Record != nil {
-		fmt.Fprintf(&b, "a test to record (%s): %s\n", a.Record.Why, a.Record.Line(cwd))
+		line("a test to record (%s): %s", a.Record.Why, a.Record.Line(cwd))
 	}
 	return b.String()
 }

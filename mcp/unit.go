@@ -9,6 +9,7 @@ import (
 
 	"tracerag/knowledge"
 	"tracerag/knowledge/lookup"
+	"tracerag/visible"
 )
 
 func (s *server) addUnit(to *sdk.Server) {
@@ -125,7 +126,7 @@ func callsKnown(r *knowledge.Repository) string {
 }
 
 func callLine(c *lookup.Call) string {
-	text := fmt.Sprintf("%s  %s:%d  %s", c.Name(), c.Path, c.Line, c.How())
+	text := fmt.Sprintf("%s  %s:%d  %s", c.Name(), visible.Line(c.Path), c.Line, c.How())
 	if len(c.Lines) > 0 {
 		var at []string
 		for _, line := range c.Lines {
@@ -189,7 +190,7 @@ func testLine(t *lookup.Test) string {
 		if !r.Passed {
 			passed = "failed"
 		}
-		return fmt.Sprintf("ran: %s (%s), trace %s\n", what, passed, r.Trace)
+		return fmt.Sprintf("ran: %s (%s), trace %s\n", visible.Line(what), passed, r.Trace)
 	}
-	return fmt.Sprintf("may run: %s  %s:%d  %s\n", t.Name(), t.Path, t.Line, t.Distance())
+	return fmt.Sprintf("may run: %s  %s:%d  %s\n", t.Name(), visible.Line(t.Path), t.Line, t.Distance())
 }

@@ -15,6 +15,7 @@ import (
 	"tracerag/source"
 	"tracerag/trace"
 	"tracerag/trace/symbol"
+	"tracerag/visible"
 )
 
 // Found is a declaration that a question may be about, found in the source without a run.
@@ -134,7 +135,7 @@ func Located(ctx context.Context, store knowledge.Reader, a *locate.Answer) (*Se
 		s.Notes = append(s.Notes, "callers are those of an earlier state of the files")
 	}
 	if len(a.Stale) > 0 {
-		s.Notes = append(s.Notes, "files that changed since they were indexed: "+strings.Join(a.Stale, ", "))
+		s.Notes = append(s.Notes, "files that changed since they were indexed: "+visible.Line(strings.Join(a.Stale, ", ")))
 	}
 	return s, nil
 }

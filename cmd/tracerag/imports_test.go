@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	"trace/probe/payload/gen":     {"trace/probe/payload/source"},
 	"trace/probe":                 {"trace", "trace/executable", "trace/target", "trace/probe/ptrace", "trace/probe/patch", "trace/probe/patch/lines", "trace/probe/patch/plan", "trace/probe/patch/stubs", "trace/probe/payload"},
 
-	"locate":                  {"code", "code/words", "knowledge", "knowledge/lookup", "phrase", "rank", "trace/symbol"},
+	"locate":                  {"code", "code/words", "knowledge", "knowledge/lookup", "phrase", "rank", "trace/symbol", "visible"},
 	"knowledge/knowledgetest": {"code", "code/words", "knowledge"},
 	"bench/locating":          {"bench/corpus", "eval/retrieval", "knowledge", "knowledge/index", "knowledge/knowledgetest", "llm", "locate", "rank"},
 
@@ -49,9 +49,9 @@ var layers = map[string][]string{
 	"code/words":              {},
 	"knowledge":               {"code"},
 	"knowledge/sqlite":        {"code", "code/words", "knowledge"},
-	"knowledge/lookup":        {"code", "knowledge", "trace/symbol"},
+	"knowledge/lookup":        {"code", "knowledge", "trace/symbol", "visible"},
 	"knowledge/sources":       {"knowledge", "knowledge/index", "knowledge/lookup", "locate"},
-	"knowledge/index":         {"code", "code/calls", "code/words", "knowledge", "phrase", "trace", "trace/store", "trace/symbol"},
+	"knowledge/index":         {"code", "code/calls", "code/words", "knowledge", "phrase", "trace", "trace/store", "trace/symbol", "visible"},
 	"locate/treesearch":       {},
 	"redact":                  {"code/words", "redact/rules"},
 	"redact/rules":            {},
@@ -95,7 +95,7 @@ var layers = map[string][]string{
 	"llm/throttle":   {},
 	"eval/trial":     {"atomicfile", "calltree", "eval", "eval/report", "eval/results", "llm/throttle", "llm", "phrase", "prompt", "prompt/tokens", "record", "session", "source", "trace", "trace/symbol"},
 
-	"mcp": {"calltree", "knowledge", "knowledge/lookup", "locate", "prompt", "prompt/tokens", "rank", "session", "source", "trace", "trace/store", "trace/symbol"},
+	"mcp": {"calltree", "knowledge", "knowledge/lookup", "locate", "prompt", "prompt/tokens", "rank", "session", "source", "trace", "trace/store", "trace/symbol", "visible"},
 
 	"cmd/tracerag": everything,
 }

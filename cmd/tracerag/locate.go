@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tracerag/locate"
+	"tracerag/visible"
 )
 
 const locateHelp = `
@@ -88,7 +89,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	a.masker().Located(found)
 	if len(found.Stale) > 0 {
-		a.complain("changed since they were indexed: %s", strings.Join(found.Stale, ", "))
+		a.complain("changed since they were indexed: %s", visible.Line(strings.Join(found.Stale, ", ")))
 	}
 	if *asJSON {
 		err = a.printJSON(found)

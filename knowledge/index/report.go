@@ -8,6 +8,7 @@ import (
 
 	"tracerag/knowledge"
 	"tracerag/phrase"
+	"tracerag/visible"
 )
 
 // Report is a result as people and programs read it.
@@ -60,7 +61,7 @@ const mostSkipped = 5
 // Write writes the report for people: a few lines.
 func (r *Report) Write(w io.Writer) error {
 	p := printer{w: w}
-	p.printf("%s  %s", r.Repository, r.Root)
+	p.printf("%s  %s", visible.Line(r.Repository), visible.Line(r.Root))
 	if r.Snapshot != "" {
 		p.printf("  %s", r.Snapshot)
 	}
@@ -109,9 +110,9 @@ func (p *printer) list(what string, gaps []Gap) {
 	p.printf("  %s: %s\n", what, phrase.Number(len(gaps)))
 	for _, g := range gaps[:min(len(gaps), mostSkipped)] {
 		if g.Path != "" {
-			p.printf("    %s: %s\n", g.Path, g.What)
+			p.printf("    %s: %s\n", visible.Line(g.Path), visible.Line(g.What))
 		} else {
-			p.printf("    %s\n", g.What)
+			p.printf("    %s\n", visible.Line(g.What))
 		}
 	}
 	if n := len(gaps) - mostSkipped; n > 0 {

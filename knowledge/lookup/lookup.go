@@ -26,6 +26,7 @@ import (
 	"tracerag/code"
 	"tracerag/knowledge"
 	"tracerag/trace/symbol"
+	"tracerag/visible"
 )
 
 // Lookup reads one store. It is for one answer: files are kept as they were read first.
@@ -62,10 +63,12 @@ type Unit struct {
 
 // Name returns the declaration's name behind that of its package's directory:
 // "table.(*T).M".
-func (u *Unit) Name() string { return shortName(&u.Decl) }
+func (u *Unit) Name() string { return visible.Line(shortName(&u.Decl)) }
 
-// Place returns where it is: "table/border.go:120-158".
-func (u *Unit) Place() string { return fmt.Sprintf("%s:%d-%d", u.Path, u.Line, u.EndLine) }
+// Place returns where it is, on one line: "table/border.go:120-158".
+func (u *Unit) Place() string {
+	return fmt.Sprintf("%s:%d-%d", visible.Line(u.Path), u.Line, u.EndLine)
+}
 
 // Marks says in words what is to be known of it beside its name: "generated".
 func (u *Unit) Marks() []string {
