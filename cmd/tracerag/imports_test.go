@@ -92,8 +92,9 @@ var layers = map[string][]string{
 	"eval/report":    {"eval", "phrase"},
 	"eval/results":   {"atomicfile", "eval"},
 	"eval/retrieval": {},
+	"llm/metered":    {"llm", "llm/throttle"},
 	"llm/throttle":   {},
-	"eval/trial":     {"atomicfile", "calltree", "eval", "eval/report", "eval/results", "llm/throttle", "llm", "phrase", "prompt", "prompt/tokens", "record", "session", "source", "trace", "trace/symbol"},
+	"eval/trial":     {"atomicfile", "calltree", "eval", "eval/report", "eval/results", "llm/metered", "llm/throttle", "llm", "phrase", "prompt", "prompt/tokens", "record", "session", "source", "trace", "trace/symbol"},
 
 	"mcp": {"calltree", "knowledge", "knowledge/lookup", "locate", "prompt", "prompt/tokens", "rank", "session", "source", "trace", "trace/store", "trace/symbol", "visible"},
 

@@ -14,8 +14,8 @@ import (
 
 	"tracerag/eval"
 	"tracerag/eval/results"
-	"tracerag/llm/throttle"
 	"tracerag/llm"
+	"tracerag/llm/throttle"
 	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"

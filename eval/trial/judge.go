@@ -6,8 +6,8 @@ import (
 
 	"tracerag/eval"
 	"tracerag/eval/results"
-	"tracerag/llm/throttle"
 	"tracerag/llm"
+	"tracerag/llm/throttle"
 	"tracerag/phrase"
 )
 

@@ -13,8 +13,9 @@ import (
 
 	"tracerag/eval"
 	"tracerag/eval/results"
-	"tracerag/llm/throttle"
 	"tracerag/llm"
+	"tracerag/llm/metered"
+	"tracerag/llm/throttle"
 	"tracerag/prompt"
 )
 
@@ -113,17 +114,7 @@ func (x *Examiner) ask(ctx context.Context, id, what, model string, most float64
 		cost := x.cost(&got, model, most)
 		return reply{got, cost}, took, nil
 	}
-	lost := ctx.Err() != nil || got.Text != ""
-	if refused != nil {
-		switch refused.Kind {
-		case llm.KindAuth, llm.KindModel, llm.KindURL, llm.KindQuota:
-			err = &throttle.FinalError{Err: err}
-		case llm.KindTooLarge:
-			err = &throttle.QuestionError{Err: err}
-		case llm.KindTimeout, llm.KindDropped:
-			lost = true // the server had taken it
-		}
-	}
+	err, lost := metered.Classify(ctx, got, err)
 	if lost {
 		return reply{cost: &most}, took, err // it may have been paid for: the next run counts it, too
 	}

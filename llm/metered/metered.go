@@ -1,0 +1,343 @@
+// Package metered asks a model many questions under one ceiling of cost and one rate, asks
+// none of them twice, and counts what all of them took.
+//
+//	m := metered.New(metered.Options{Model: "gpt-4o", Ask: client.Ask, ...})
+//	err := m.AskInForm(ctx, metered.Question{Kind: "rerank", User: prompt}, parse)
+//
+// A [Question] is known by a hash of the model and of all that is sent. Its answer is kept by
+// a [Keeper] before anybody uses it, so a command that was ended in any way goes on where it
+// was. A question that does not fit the model's window is refused before it is sent
+// ([TooLongError]).
+//
+// Secrets are masked in what is sent and in what comes back. [Options.Tell] hears of every exchange,
+// the kept ones too: a transcript of a command is complete however often the
+// command was interrupted.
+package metered
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"tracerag/llm"
+	"tracerag/llm/throttle"
+)
+
+// Question is what is asked at once.
+type Question struct {
+	Kind   string // what is asked for, "rerank": for messages, and in the transcript
+	System string // "" is none
+	User   string
+}
+
+// Keeper keeps answers. It may be used by several goroutines.
+type Keeper interface {
+	// Answer returns what was kept under a key; nil if nothing was.
+	Answer(ctx context.Context, key string) ([]byte, error)
+	KeepAnswer(ctx context.Context, key string, answer []byte) error
+}
+
+// Exchange is a question with its answer.
+type Exchange struct {
+	Kind     string        `json:"kind"`
+	Messages []llm.Message `json:"messages"`
+	Answer   string        `json:"answer"`
+	Kept     bool          `json:"kept,omitempty"` // it was asked earlier
+	Prompt   int           `json:"prompt_tokens"`
+	Answered int           `json:"answer_tokens"`
+	Error    string        `json:"error,omitempty"`
+}
+
+// Options say who is asked and within which limits.
+type Options struct {
+	Model  string
+	Ask    func(context.Context, llm.Request, io.Writer) (llm.Answer, error) // of an [llm.Client]
+	Window int                                                               // tokens that the model takes, with its answer
+	// MaxTokens is what an answer may have: as much of the window is left free for it, and the
+	// ceiling of cost counts with it.
+	MaxTokens int
+	Count     func(string) int // tokens of a text
+	Limits    throttle.Limits
+	Keeper    Keeper              // nil keeps nothing
+	Mask      func(string) string // secrets; nil masks none
+	Tell      func(Exchange)      // called by one at a time; nil tells nobody
+}
+
+// Model is a model that is asked under limits. It may be used by several goroutines.
+type Model struct {
+	o     Options
+	meter *throttle.Meter
+
+	mu     sync.Mutex
+	totals Totals
+	under  map[string]chan struct{} // questions under way: equal ones wait for each other
+}
+
+// Totals is what all questions took until now.
+type Totals struct {
+	Questions int     `json:"questions"` // that were sent
+	Kept      int     `json:"kept"`      // that were answered earlier
+	Prompt    int     `json:"prompt_tokens"`
+	Answered  int     `json:"answer_tokens"`
+	Cost      float64 `json:"cost_usd"` // 0 where no price is known
+}
+
+// TooLongError says that a question does not fit the model's window.
+type TooLongError struct {
+	Kind         string
+	Tokens, Room int
+}
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("the question (%s) has %d tokens: the model has room for %d", e.Kind, e.Tokens, e.Room)
+}
+
+// FormError says that a model's reply was not in the form asked for, when asked a second time.
+type FormError struct {
+	Kind  string
+	Reply string // the last one
+	Err   error  // what is wrong with it
+}
+
+func (e *FormError) Error() string {
+	return fmt.Sprintf("the model's reply (%s) is not in the form asked for: %v", e.Kind, e.Err)
+}
+
+func (e *FormError) Unwrap() error { return e.Err }
+
+// New returns a model.
+func New(o Options) *Model {
+	if o.Mask == nil {
+		o.Mask = func(s string) string { return s }
+	}
+	return &Model{o: o, meter: throttle.NewMeter(o.Limits), under: map[string]chan struct{}{}}
+}
+
+// Totals returns what all questions took until now.
+func (m *Model) Totals() Totals {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.totals
+}
+
+// Name is the model's name.
+func (m *Model) Name() string { return m.o.Model }
+
+// overhead is what a server's own form of a conversation takes of the window.
+const overhead = 64
+
+// Room is how many tokens a question may have, beside so many that it has already.
+func (m *Model) Room(taken ...string) int {
+	room := m.o.Window - m.o.MaxTokens - overhead
+	for _, s := range taken {
+		room -= m.o.Count(s)
+	}
+	return room
+}
+
+// Count returns the tokens of a text.
+func (m *Model) Count(text string) int { return m.o.Count(text) }
+
+// Ask returns the answer to a question.
+func (m *Model) Ask(ctx context.Context, q Question) (string, error) {
+	return m.ask(ctx, q.Kind, m.messages(q))
+}
+
+// AskInForm asks a question and has parse read the reply. If parse refuses it, the model is
+// told why and asked once more; if that is refused, too, the error is a [FormError].
+func (m *Model) AskInForm(ctx context.Context, q Question, parse func(reply string) error) error {
+	messages := m.messages(q)
+	reply, err := m.ask(ctx, q.Kind, messages)
+	if err != nil {
+		return err
+	}
+	wrong := parse(reply)
+	if wrong == nil {
+		return nil
+	}
+	messages = append(messages, llm.Message{Role: "assistant", Content: reply},
+		llm.Message{Role: "user", Content: m.o.Mask(fmt.Sprintf("This is not in the form that was asked for: %v. Answer again in that form, with nothing before or after it.", wrong))})
+	again, err := m.ask(ctx, q.Kind, messages)
+	if tooLong := (*TooLongError)(nil); errors.As(err, &tooLong) {
+		return &FormError{q.Kind, reply, wrong} // the first reply filled the window
+	}
+	if err != nil {
+		return err
+	}
+	if wrong := parse(again); wrong != nil {
+		return &FormError{q.Kind, again, wrong}
+	}
+	return nil
+}
+
+func (m *Model) messages(q Question) []llm.Message {
+	var out []llm.Message
+	if q.System != "" {
+		out = append(out, llm.Message{Role: "system", Content: m.o.Mask(q.System)})
+	}
+	return append(out, llm.Message{Role: "user", Content: m.o.Mask(q.User)})
+}
+
+// kept is how an answer is kept.
+type kept struct {
+	Text     string  `json:"text"`
+	Prompt   int     `json:"prompt_tokens"`
+	Answered int     `json:"answer_tokens"`
+	Cost     float64 `json:"cost_usd,omitempty"`
+}
+
+func (m *Model) ask(ctx context.Context, kind string, messages []llm.Message) (string, error) {
+	data, err := json.Marshal(messages)
+	if err != nil {
+		return "", err
+	}
+	key := fmt.Sprintf("%x", sha256.Sum256(append(append([]byte(m.o.Model), 0), data...)))
+	release, err := m.alone(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	x := Exchange{Kind: kind, Messages: messages}
+	if a, err := m.earlier(ctx, key); err != nil {
+		return "", err
+	} else if a != nil {
+		x.Answer, x.Kept, x.Prompt, x.Answered = a.Text, true, a.Prompt, a.Answered
+		m.tell(x, a.Cost)
+		return a.Text, nil
+	}
+	for _, msg := range messages {
+		x.Prompt += m.o.Count(msg.Content)
+	}
+	if room := m.Room(); x.Prompt > room {
+		return "", &TooLongError{kind, x.Prompt, room}
+	}
+	most, priced := llm.EstimateCost(m.o.Model, llm.Usage{PromptTokens: x.Prompt, CompletionTokens: m.o.MaxTokens})
+	cost := 0.0
+	err = m.meter.Ask(ctx, throttle.Job{Name: kind, Model: m.o.Model, Tokens: x.Prompt, Most: most, Ask: func(ctx context.Context) (float64, error) {
+		got, err := m.o.Ask(ctx, llm.Request{Messages: messages}, nil)
+		if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindEmpty && got.FinishReason != "" {
+			err = nil // a silence that has come to its end is an answer: one in no form
+		}
+		x.Answer, x.Answered = m.o.Mask(got.Text), m.o.Count(got.Text)
+		if got.Usage != nil {
+			x.Prompt, x.Answered = got.Usage.PromptTokens, got.Usage.CompletionTokens
+		}
+		if cost = most; priced && got.Usage != nil {
+			cost, _ = llm.EstimateCost(m.o.Model, *got.Usage)
+		}
+		if err != nil {
+			err, taken := Classify(ctx, got, err)
+			if !taken {
+				cost = 0
+			}
+			return cost, err
+		}
+		return cost, m.keep(ctx, key, kept{x.Answer, x.Prompt, x.Answered, cost})
+	}})
+	if err != nil {
+		x.Error = err.Error()
+	}
+	if err == nil || x.Answer != "" {
+		m.tell(x, cost)
+	}
+	if err != nil {
+		return "", err
+	}
+	return x.Answer, nil
+}
+
+// alone has equal questions wait for each other: the second finds the first's answer.
+func (m *Model) alone(ctx context.Context, key string) (release func(), err error) {
+	for {
+		m.mu.Lock()
+		other, busy := m.under[key]
+		if !busy {
+			done := make(chan struct{})
+			m.under[key] = done
+			m.mu.Unlock()
+			return func() {
+				m.mu.Lock()
+				delete(m.under, key)
+				m.mu.Unlock()
+				close(done)
+			}, nil
+		}
+		m.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (m *Model) earlier(ctx context.Context, key string) (*kept, error) {
+	if m.o.Keeper == nil {
+		return nil, nil
+	}
+	data, err := m.o.Keeper.Answer(ctx, key)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	a := new(kept)
+	if err := json.Unmarshal(data, a); err != nil {
+		return nil, fmt.Errorf("an answer that was kept: %w", err)
+	}
+	return a, nil
+}
+
+// keep keeps an answer. One that cannot be kept would be paid for again each time: nothing
+// more is asked then.
+func (m *Model) keep(ctx context.Context, key string, a kept) error {
+	if m.o.Keeper == nil {
+		return nil
+	}
+	data, err := json.Marshal(a)
+	if err == nil {
+		// It is paid for: an interruption that comes now does not lose it.
+		err = m.o.Keeper.KeepAnswer(context.WithoutCancel(ctx), key, data)
+	}
+	if err != nil {
+		return &throttle.StopError{Err: fmt.Errorf("an answer was not kept: %w", err)}
+	}
+	return nil
+}
+
+func (m *Model) tell(x Exchange, cost float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if x.Kept {
+		m.totals.Kept++
+	} else {
+		m.totals.Questions++
+		m.totals.Prompt += x.Prompt
+		m.totals.Answered += x.Answered
+		m.totals.Cost += cost
+	}
+	if m.o.Tell != nil {
+		m.o.Tell(x)
+	}
+}
+
+// Classify marks an error of [llm.Client.Ask] for package throttle, and reports whether the
+// server may have taken the question nevertheless, so that it may have cost something.
+func Classify(ctx context.Context, got llm.Answer, err error) (marked error, taken bool) {
+	taken = ctx.Err() != nil || got.Text != ""
+	refused, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err, taken
+	}
+	switch refused.Kind {
+	case llm.KindAuth, llm.KindModel, llm.KindURL, llm.KindQuota:
+		err = &throttle.FinalError{Err: err}
+	case llm.KindTooLarge:
+		err = &throttle.QuestionError{Err: err}
+	case llm.KindTimeout, llm.KindDropped:
+		taken = true
+	}
+	return err, taken
+}
