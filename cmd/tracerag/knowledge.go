@@ -40,10 +40,6 @@ func (a *app) moduleRoot() string {
 	return filepath.Dir(dir)
 }
 
-// refreshing is how long bringing the index up to date may take: what takes longer is
-// named as stale.
-const refreshing = time.Second
-
 // knowledge opens what is known of repositories, up to date as far as that takes little time.
 // The module around is indexed where nothing is known of it yet.
 func (a *app) knowledge(ctx context.Context, k *knowledgeFlags, traces string) (*sqlite.Store, error) {
@@ -68,7 +64,7 @@ func (a *app) knowledge(ctx context.Context, k *knowledgeFlags, traces string) (
 	}
 	if err == nil && known {
 		var left []*index.Staleness
-		left, err = index.Refresh(ctx, s, refreshing, nil, o)
+		left, err = index.Refresh(ctx, s, index.RefreshLimit, nil, o)
 		for _, l := range left {
 			a.complain("%s is stale: %s\n  %s", l.Repository.Name, l.String(), k.freshen(l))
 		}

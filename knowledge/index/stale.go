@@ -115,6 +115,10 @@ func (s *Staleness) takes() time.Duration {
 	return 100*time.Millisecond + time.Duration(s.Bytes)*time.Second/bytesASecond + time.Duration(len(s.Gone))*removeTime
 }
 
+// RefreshLimit is how long an answer may wait for a repository to be brought up to date. What takes
+// longer is named as stale.
+const RefreshLimit = time.Second
+
 // Refresh is for commands that read a store. It looks at all repositories, or those that
 // are named by number, and brings up to date the ones for which that takes less than the limit. What it left stale,
 // and what it could not look at, is in the list. Calls are not made: see

@@ -22,6 +22,12 @@ type Masker interface {
 // an interruption loses.
 const embedBatch = 64
 
+// VectorStore knows functions and keeps their vectors.
+type VectorStore interface {
+	knowledge.Reader
+	knowledge.Vectors
+}
+
 // EmbedText is the text of a function that a vector is made of: its name, doc comment and the
 // beginning of its code. Small models read some 100 to 250 tokens.
 func EmbedText(name, doc, text string) string {
@@ -35,10 +41,7 @@ func cut(s string, most int) string { return strings.ToValidUTF8(s[:min(len(s), 
 // Embed makes the vectors that functions lack: of a function whose text did not change since,
 // nothing is asked again, also when an earlier call was interrupted. Secrets are masked in what
 // is sent. Functions whose files can't be read, or changed since they were indexed, are left out.
-func Embed(ctx context.Context, w interface {
-	knowledge.Reader
-	knowledge.Vectors
-}, model string, embed EmbedFunc, mask Masker, progress func(done int)) (made int, err error) {
+func Embed(ctx context.Context, w VectorStore, model string, embed EmbedFunc, mask Masker, progress func(done int)) (made int, err error) {
 	repositories, err := w.Repositories(ctx)
 	if err != nil {
 		return 0, err
@@ -53,10 +56,7 @@ func Embed(ctx context.Context, w interface {
 	return made, nil
 }
 
-func embedRepository(ctx context.Context, w interface {
-	knowledge.Reader
-	knowledge.Vectors
-}, r *knowledge.Repository, model string, embed EmbedFunc, mask Masker, progress func(int)) (made int, err error) {
+func embedRepository(ctx context.Context, w VectorStore, r *knowledge.Repository, model string, embed EmbedFunc, mask Masker, progress func(int)) (made int, err error) {
 	if _, err := code.Root(r.Root); err != nil {
 		return 0, err
 	}

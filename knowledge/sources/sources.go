@@ -33,10 +33,6 @@ type Sources struct {
 // New returns what is known in the store that open opens; updates are made with the options.
 func New(open OpenFunc, o index.Options) *Sources { return &Sources{open: open, options: o} }
 
-// refreshing is how long an answer may wait for what changed. What takes longer is named as
-// stale.
-const refreshing = time.Second
-
 // Refresh brings what is known up to date with the files: whatever takes a moment, or, if all
 // is set, everything. It returns a line for each thing that is stale then, or missing.
 func (k *Sources) Refresh(ctx context.Context, all bool) (stale []string, err error) {
@@ -44,7 +40,7 @@ func (k *Sources) Refresh(ctx context.Context, all bool) (stale []string, err er
 	if err != nil {
 		return nil, err
 	}
-	limit := refreshing
+	limit := index.RefreshLimit
 	if all {
 		limit = time.Duration(1<<63 - 1)
 	}
