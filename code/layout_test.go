@@ -333,7 +333,7 @@ func TestEachTokenCounts(t *testing.T) {
 			mutant := slices.Concat(text[:at], []byte(other), text[at+len(lit):])
 			g := code.Parse(mutant)
 			if len(g.Errors) > 0 || len(g.Decls) != len(f.Decls) {
-				continue // what is still a file is to be told apart
+				continue // texts that still parse must differ
 			}
 			changed++
 			for j := range f.Decls {

@@ -34,7 +34,7 @@ func Open(root, path string) (*os.File, error) {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	// A link may be absolute and lead to a file of the repository all the same.
+	// A link may be absolute and still lead to a file of the repository.
 	target, err2 := filepath.EvalSymlinks(filepath.Join(root, name))
 	if err2 != nil {
 		return nil, err

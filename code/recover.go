@@ -235,7 +235,7 @@ type cutting struct {
 }
 
 // maxUnended is after how many quotes and comments without an end the rest of a file is one
-// piece: each costs reading what follows it once more.
+// piece: each costs reading what follows it again.
 const maxUnended = 20
 
 // cut cuts a text at the keywords of declarations that begin lines outside of strings and

@@ -60,7 +60,7 @@ func TestBrokenFiles(t *testing.T) {
 		t.Errorf("the header of a broken file is %+v", f)
 	}
 	if f := code.Parse([]byte("pakage p\n\nfunc a() {}\n\nfunc b() {}\n")); declared(f) != "a b" || f.Package != "" {
-		t.Errorf("without a package clause there are %s in %q", declared(f), f.Package)
+		t.Errorf("without a package clause: %s in package %q", declared(f), f.Package)
 	}
 }
 

@@ -122,7 +122,7 @@ type scan struct {
 	failed  error // reading the root
 }
 
-// directory is one that is to be read, with what its parents tell of it.
+// directory is one still to read, with what its parents say of it.
 type directory struct {
 	path   string // slash path below the root; "" is the root
 	module *module
@@ -203,7 +203,7 @@ func (s *scan) read(d directory, part *scan) (below []directory) {
 }
 
 // prepare reads what a directory says of itself and all below it: .git, .gitignore, go.mod,
-// go.work. It returns false for a directory that is to be left out.
+// go.work. It returns false for a directory to leave out.
 func (s *scan) prepare(d *directory, list []dirEntry, part *scan) bool {
 	var has map[string]bool
 	for _, e := range list {

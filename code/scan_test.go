@@ -45,7 +45,7 @@ func list(t testing.TB, dir string, o code.Options) *code.Listing {
 	return l
 }
 
-// entries has a line for each file: path, module, import path, and what else is told.
+// entries has a line for each file: path, directory of the module, import path, properties.
 func entries(l *code.Listing) string {
 	var b strings.Builder
 	for _, e := range l.Files {
@@ -301,7 +301,7 @@ trailing.go
 	}
 	all := list(t, dir, code.Options{Ignored: true})
 	if len(all.Files) != 22 {
-		t.Errorf("with those that git ignores there are %d files\n%s", len(all.Files), entries(all))
+		t.Errorf("%d files with those that git ignores\n%s", len(all.Files), entries(all))
 	}
 	var ignored []string
 	for _, e := range all.Files {

@@ -2,8 +2,8 @@
 // their recorded runs add: units, their versions, words, calls, runs.
 //
 // Everything that is derived from a unit is kept under the hashes of what it was made of
-// (see package code). Then what has no entry under today's hashes is to be made, nothing
-// else is: to continue after an interruption, to bring a store up to date and to share the work
+// (see package code). So an update makes exactly what has no entry under today's
+// hashes: to continue after an interruption, to bring a store up to date and to share the work
 // are the same thing.
 //
 // A store is a [Reader] and a [Writer]. Package knowledge/sqlite has the one for a developer's

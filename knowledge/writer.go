@@ -68,14 +68,14 @@ type Counts struct {
 // GitHash is git's name for a file's content.
 type GitHash [20]byte
 
-// Change is a change of a repository's files. The whole of it is one transaction.
+// Change is a change of a repository's files. It is one transaction.
 type Change struct {
 	Put    []Parsed
 	Seen   []Stored // only Size and Time changed
 	Remove []string // paths
 }
 
-// Parsed is a file as it is to be in the store. IDs are the store's to give.
+// Parsed is a file as the store will have it. IDs are the store's to give.
 type Parsed struct {
 	File
 	Stored Stored

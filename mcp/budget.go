@@ -42,7 +42,7 @@ func (s *server) fit(limit, total int, render func(n int) string) string {
 		}
 		return ok
 	}
-	// Doubling first: the whole of a large tree is not to be rendered and counted
+	// Doubling first: a large tree is not rendered and counted whole
 	// for the sake of its first hundred lines.
 	low, high := 0, total+1
 	for n := min(16, total); n > 0 && n <= total; n = min(2*n, total) {

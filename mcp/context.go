@@ -37,7 +37,7 @@ func (s *server) context(_ context.Context, in contextArgs) (answer[none], error
 		return answer[none]{}, err
 	}
 	if strings.TrimSpace(in.Question) == "" && len(in.Read) == 0 {
-		return answer[none]{}, errors.New("no question: say in words what is to be found, or give read")
+		return answer[none]{}, errors.New("no question: say in words what to find, or give read")
 	}
 	return s.asked(&in.askedArgs, session.ContextRequest{Read: in.Read, Limit: limit})
 }

@@ -133,7 +133,7 @@ func (s *server) one(ctx context.Context, in *unitArgs) (head string, l *lookup.
 	return head, l, u, nil
 }
 
-// unitHead names a declaration and what is to be known of it.
+// unitHead names a declaration and what its name does not say.
 func unitHead(u *lookup.Unit) string {
 	text := u.Kind.String() + " " + u.Name() + "  " + u.Place()
 	if marks := u.Marks(); len(marks) > 0 {

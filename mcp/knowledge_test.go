@@ -164,8 +164,8 @@ func TestNamesStayOnTheirLine(t *testing.T) {
 	}
 }
 
-// TestErrorsKeepBudgets asks for what there is not, by names of any length. The error says what to do
-// all the same.
+// TestErrorsKeepBudgets asks for unknown things, by names of any length. The error still says what to
+// do.
 func TestErrorsKeepBudgets(t *testing.T) {
 	root, k := shop(t)
 	c := client(t, Options{Knowledge: k, Dir: root})

@@ -31,7 +31,7 @@ func (s *server) locate(ctx context.Context, in locateArgs) (answer[none], error
 	case err != nil:
 		return answer[none]{}, err
 	case strings.TrimSpace(in.Report) == "":
-		return answer[none]{}, errors.New("no report: say in words what is wrong, or what is to be found")
+		return answer[none]{}, errors.New("no report: say in words what is wrong, or what to find")
 	case in.Limit < 0:
 		return answer[none]{}, fmt.Errorf("limit=%d: give a number of functions, or leave it out", in.Limit)
 	}

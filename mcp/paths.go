@@ -51,7 +51,7 @@ func (s *server) inside(name string) (string, error) {
 		path = filepath.Join(s.Dir, path)
 	}
 	outside := fmt.Errorf("%s lies outside of the server's working directory: only what is below that may be used", name)
-	// Outside, whether something is there is not told either.
+	// Outside, the answer does not say either whether it exists.
 	if !below(s.Dir, path) && !below(root, path) {
 		return "", outside
 	}

@@ -51,7 +51,7 @@ func (s *server) prompt(_ context.Context, in promptArgs) (answer[none], error) 
 	return answer[none]{text: p.Text}, nil
 }
 
-// empty says why there is nothing in a run's tree for what is asked, and where to
+// empty says why a run's tree has nothing for what is asked, and where to
 // look.
 func empty(r *session.Run, what string) error {
 	if r.Pruned > 0 {

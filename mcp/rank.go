@@ -48,7 +48,7 @@ func (s *server) rank(_ context.Context, in rankArgs) (answer[rankFacts], error)
 	}
 	switch {
 	case strings.TrimSpace(in.Question) == "":
-		return out, errors.New("no question: say in words what is to be found")
+		return out, errors.New("no question: say in words what to find")
 	case in.Limit < 0:
 		return out, fmt.Errorf("limit=%d: give a number of functions, or leave it out", in.Limit)
 	case in.Limit == 0:

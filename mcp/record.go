@@ -69,7 +69,7 @@ func (s *server) record(ctx context.Context, in recordArgs) (answer[recordFacts]
 	return out, nil
 }
 
-// command checks what is to be run.
+// command checks what to run.
 func (s *server) command(in *recordArgs) (Command, error) {
 	c := Command{Args: in.Command, Baseline: in.Baseline, Values: in.Values, Timeout: defaultTimeout}
 	if len(in.Command) == 0 || in.Command[0] == "" {

@@ -60,7 +60,7 @@ type Options struct {
 	Mask    func(string) string
 	Version string // of tracerag
 	// WayOut says what the user can do about an error that an agent cannot help, such as
-	// how the server is to be started; "" or nil: nothing.
+	// how the server should be started; "" or nil: nothing.
 	WayOut func(error) string
 }
 
@@ -97,7 +97,7 @@ type View struct {
 	Prompt func(question string, budget int) (*prompt.Prompt, error)
 }
 
-// Command is a program that is to be run and recorded.
+// Command is a program to run and record.
 type Command struct {
 	Args     []string
 	Dir      string   // absolute

@@ -509,7 +509,7 @@ func TestSessionEnds(t *testing.T) {
 		t.Fatal("the server goes on")
 	}
 	if answers.Scan() {
-		t.Errorf("behind the last answer stands %q", answers.Text())
+		t.Errorf("after the last answer: %q", answers.Text())
 	}
 }
 

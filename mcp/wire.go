@@ -18,7 +18,7 @@ import (
 // The SDK ends the session at the first message that it cannot decode: bytes that are no
 // JSON, another version of JSON-RPC, null, an empty batch, a long line. An agent that
 // writes one bad message would lose its tools. So a layer of ours reads the lines
-// first. It answers what is no message with an error, as JSON-RPC wants it, and hands
+// first. It answers malformed messages with an error, as JSON-RPC wants it, and hands
 // on what is one. Batches, which the protocol had until 2025-03-26, are taken apart here
 // and their answers put together, since the SDK ends the session on those, too, after
 // another version was agreed on.
@@ -235,7 +235,7 @@ func (f *failure) encode() []byte {
 	return out
 }
 
-// examine returns what a JSON text says, or why it is no message.
+// examine returns what a JSON text says, or why it is malformed.
 func examine(raw []byte) (*message, *failure) {
 	invalid := func(id json.RawMessage, format string, args ...any) (*message, *failure) {
 		return nil, &failure{id: id, code: jsonrpc.CodeInvalidRequest, text: fmt.Sprintf(format, args...)}
@@ -290,7 +290,7 @@ func idKey(raw json.RawMessage) string {
 	return ""
 }
 
-// expect notes that a request is to be answered.
+// expect notes a request that needs an answer.
 func (w *wire) expect(m *message, b *batch) *failure {
 	if m.method == "" || m.id == nil {
 		return nil

@@ -134,7 +134,7 @@ func answerOf(line string) string {
 	return "result " + id
 }
 
-// TestBadMessages sends what is no message. Each is answered by a JSON-RPC error, and so
+// TestBadMessages sends malformed messages. Each is answered by a JSON-RPC error, and so
 // is the good request after it.
 func TestBadMessages(t *testing.T) {
 	k := startTalk(t, "2025-06-18")

@@ -215,7 +215,7 @@ func (w *foundTree) read(ctx context.Context, s *Search) error {
 }
 
 // tree puts each found function below its first caller, with what it calls below it, and
-// once more, alone, below each other one.
+// again, alone, below each other one.
 func (w *foundTree) tree() *calltree.Tree {
 	kids := map[int64][]int64{}
 	var order []int64

@@ -141,7 +141,7 @@ func (a *app) indexed(ctx context.Context, k *knowledgeFlags, traces string) err
 	return err
 }
 
-// knows reports whether a store has what is to be asked about: some repository if the user
+// knows reports whether a store has what the command asks about: some repository if the user
 // named the file, and else that of the module around.
 func (k *knowledgeFlags) knows(ctx context.Context, s *sqlite.Store, root string) (bool, error) {
 	list, err := s.Repositories(ctx)

@@ -55,7 +55,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 		q.Text = string(data)
 	}
 	if strings.TrimSpace(q.Text) == "" {
-		return a.usage(c, "the report is empty: say what is wrong, or what is to be found")
+		return a.usage(c, "the report is empty: say what is wrong, or what to find")
 	}
 	// All of a log of megabytes takes a minute. What is quoted of it is masked by itself, too.
 	const most = 256 << 10

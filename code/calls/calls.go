@@ -136,7 +136,7 @@ func (g *Graph) AllGaps() []Gap {
 	return all
 }
 
-// Config says what is to be loaded, and how.
+// Config says what to load, and how.
 type Config struct {
 	Dir  string // of the module
 	Root string // of the repository; "" is Dir. All code below it is the repository's own
@@ -164,7 +164,7 @@ func Load(ctx context.Context, c Config) (*Graph, error) {
 		m.static()
 		err := m.dynamic()
 		if f, ok := err.(*buildError); ok && !l.refused[f.unit] {
-			// go/ssa panicked. Everything but this package is loaded once more.
+			// go/ssa panicked. Everything but this package is loaded again.
 			l.refuse(f)
 			continue
 		} else if err != nil {

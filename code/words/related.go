@@ -7,7 +7,7 @@ import (
 
 // groups are words that mean nearly the same to users and to code: a user sees what is
 // shown, the code prints, renders or formats it. Each line is one. In a question a word
-// stands for its group, too, which is a term of its own ("~3"), so that a function with
+// counts for its group, too, which is a term of its own ("~3"), so that a function with
 // many words of it has it as one with a single one does.
 var groups = func() (g struct {
 	of      map[string][]string // terms of the groups that a stem is in

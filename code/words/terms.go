@@ -54,7 +54,7 @@ func Terms(text string) []string { return new(Splitter).Append(nil, text) }
 type Term struct {
 	Text string // as in an index; of a group, the group's
 	Word string // as the question has it
-	// Group says that it stands for the words that mean nearly the same, which are
+	// Group says that it means all the words that mean nearly the same, which are
 	// Members of Text. No index has it.
 	Group bool
 }

@@ -120,7 +120,7 @@ func TestCloneKeepsNoPassword(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(place.URL, "joe") {
-			t.Errorf("the store is told of %s", place.URL)
+			t.Errorf("the store gets the password in %s", place.URL)
 		}
 	}
 	files := 0

@@ -11,7 +11,7 @@ import (
 )
 
 // listingOf returns a hash of all that [changed] compares of files, which are in the order of their
-// paths. A repository whose files are as they were is told by it, and no row of theirs is read:
+// paths. A repository whose files are as they were is recognised by it, and no row of theirs is read:
 // for kubernetes that saves half of the time.
 func listingOf(files []code.Entry) code.Hash {
 	s := sha256.New()
@@ -24,7 +24,7 @@ func listingOf(files []code.Entry) code.Hash {
 }
 
 // listingOfStored returns the hash of the listing that files in a store were made from; the zero
-// Hash if one of them is to be read again whatever its time is.
+// Hash if one of them must be read again whatever its time is.
 func listingOfStored(files []knowledge.Stored) code.Hash {
 	list := make([]code.Entry, len(files))
 	for i, f := range files {

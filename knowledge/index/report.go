@@ -120,7 +120,7 @@ func (p *printer) list(what string, gaps []Gap) {
 	}
 }
 
-// Place is a directory that is to be taken in.
+// Place is a directory to index.
 type Place struct {
 	Dir string
 	URL string // it was cloned from; "" it was not

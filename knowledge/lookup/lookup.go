@@ -70,7 +70,7 @@ func (u *Unit) Place() string {
 	return fmt.Sprintf("%s:%d-%d", visible.Line(u.Path), u.Line, u.EndLine)
 }
 
-// Marks says in words what is to be known of it beside its name: "generated".
+// Marks says in words what its name does not: "generated".
 func (u *Unit) Marks() []string {
 	var marks []string
 	for _, m := range []struct {

@@ -49,7 +49,7 @@ func (s *Store) SetCalls(ctx context.Context, repository int64, key code.Hash, c
 		for _, c := range calls {
 			caller, callee := ids[c.Caller], ids[c.Callee]
 			if caller == 0 || callee == 0 {
-				return fmt.Errorf("a call from %v to %v, of which the files in the store have not both", c.Caller, c.Callee)
+				return fmt.Errorf("call from %v to %v: the files in the store do not declare both", c.Caller, c.Callee)
 			}
 			want[edgeRow{caller, callee, c.Kind, c.Site}] = true
 		}

@@ -100,7 +100,7 @@ func TestMigration(t *testing.T) {
 }
 
 // TestVersion1 opens a store of version 1, which had an FTS5 index: what follows from the files is
-// gone, and the repository is said to be incomplete; runs and commits are still there. Made
+// gone, and the repository is marked incomplete; runs and commits are still there. Made
 // again it is as a new one.
 func TestVersion1(t *testing.T) {
 	ctx := t.Context()
