@@ -1,6 +1,7 @@
 package code
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -87,7 +88,12 @@ func openRegular(stat func(string) (fs.FileInfo, error), open func(string, int, 
 }
 
 func readAll(f *os.File, most int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	var b bytes.Buffer
+	if info, err := f.Stat(); err == nil {
+		b.Grow(int(min(info.Size(), most)) + bytes.MinRead) // or it would be copied as it grows
+	}
+	_, err := b.ReadFrom(io.LimitReader(f, most+1))
+	text := b.Bytes()
 	if err == nil && int64(len(text)) > most {
 		return nil, fmt.Errorf("it is larger than %d MiB", most>>20)
 	}

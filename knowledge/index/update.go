@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -100,8 +101,11 @@ func (p *plan) carryOut(ctx context.Context, w Store, o Options) (*Result, error
 // changed.
 func (p *plan) update(ctx context.Context, w Store, o Options, r *Result) (id int64, err error) {
 	if p.current() {
-		files, err := w.Stored(ctx, p.stored.ID)
-		unread(r, files)
+		// A listing that tells all has no other files that could not be read than too large ones.
+		if p.files == nil && slices.ContainsFunc(p.listing.Files, func(e code.Entry) bool { return e.TooLarge }) {
+			err = p.compare(ctx, w)
+		}
+		unread(r, slices.Collect(maps.Values(p.files)))
 		return p.stored.ID, err
 	}
 	name := cmp.Or(o.Name, filepath.Base(p.listing.Root))

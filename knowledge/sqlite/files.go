@@ -373,18 +373,20 @@ func (t *transaction) collect(repository int64) error {
 
 // Counts is of [knowledge.Writer].
 func (s *Store) Counts(ctx context.Context, repository int64) (n knowledge.Counts, err error) {
+	// Declarations and calls are many: each of them is looked at once.
 	err = s.read.QueryRowContext(ctx, `SELECT
 		(SELECT count(*) FROM module WHERE repository = ?1),
 		(SELECT count(*) FROM package WHERE repository = ?1),
 		(SELECT count(*) FROM file WHERE repository = ?1),
 		(SELECT count(*) FROM file WHERE repository = ?1 AND problem <> ''),
-		(SELECT count(*) FROM decl d JOIN file f ON f.id = d.file WHERE f.repository = ?1),
-		(SELECT count(*) FROM decl d JOIN file f ON f.id = d.file WHERE f.repository = ?1 AND d.kind IN (1, 2)),
-		(SELECT count(*) FROM edge e JOIN decl d ON d.id = e.caller JOIN file f ON f.id = d.file WHERE f.repository = ?1 AND e.kind = 1),
-		(SELECT count(*) FROM edge e JOIN decl d ON d.id = e.caller JOIN file f ON f.id = d.file WHERE f.repository = ?1 AND e.kind = 2),
+		decls.n, decls.functions, edges.static, edges.interface,
 		(SELECT count(*) FROM run),
 		(SELECT count(*) FROM ran_call),
-		(SELECT count(*) FROM revision WHERE repository = ?1)`, repository).
+		(SELECT count(*) FROM revision WHERE repository = ?1)
+		FROM (SELECT count(*) AS n, count(*) FILTER (WHERE d.kind IN (1, 2)) AS functions
+			FROM decl d WHERE d.file IN (SELECT id FROM file WHERE repository = ?1)) decls,
+		(SELECT count(*) FILTER (WHERE e.kind = 1) AS static, count(*) FILTER (WHERE e.kind = 2) AS interface
+			FROM edge e JOIN decl d ON d.id = e.caller JOIN file f ON f.id = d.file WHERE f.repository = ?1) edges`, repository).
 		Scan(&n.Modules, &n.Packages, &n.Files, &n.Unread, &n.Declarations, &n.Functions, &n.Static, &n.Interface, &n.Runs, &n.RanCalls, &n.Commits)
 	return n, s.explain(err)
 }
