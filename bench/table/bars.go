@@ -26,8 +26,8 @@ var layouts = map[string]struct {
 		[]string{"nodes", "listen-ms", "paint-ms", "first-paint-ms", "cpu-ms", "prompt-ms", "server-MiB"}},
 	"Fit": {"A prompt within 8,000 tokens, for traces of so many functions",
 		[]string{"nodes", "source-MB", "find-ms", "rank-ms", "fit-ms", "rank-and-fit-ms", "rank-and-fit-cpu-ms", "tracerag-MiB", "tokens"}},
-	"Index": {"tracerag index of a module of 1.6 million lines; again when nothing and when one file changed; a search of three of them",
-		[]string{"files", "lines", "functions", "ms/100k-lines", "cpu-ms/100k-lines", "again-ms", "edit-ms", "search-ms", "search-cpu-ms", "tracerag-MiB", "store-MiB"}},
+	"Index": {"tracerag index of a module of 1.6 million lines; again when nothing and when one file changed; three of them searched, and located in by the whole command",
+		[]string{"files", "lines", "functions", "ms/100k-lines", "cpu-ms/100k-lines", "again-ms", "edit-ms", "search-ms", "search-cpu-ms", "locate-ms", "locate-ms/100k-functions", "locate-cpu-ms", "tracerag-MiB", "store-MiB"}},
 	"Seen": {"Source-level calls seen in a program as it is, of those made by a build without inlining",
 		[]string{"calls", "%seen", "%no-code", "%seen-of-code", "%over", "%noise", "%seen-without-inlined", "functions", "never-seen", "never-seen-without-inlined"}},
 }
@@ -70,6 +70,7 @@ var bars = []bar{
 	{benchmark: "Index", row: "kubernetes", unit: "edit-ms", most: 300},
 	{benchmark: "Index", row: "kubernetes", unit: "tracerag-MiB", most: 400},
 	{benchmark: "Index", row: "3-kubernetes", unit: "search-ms", most: 300},
+	{benchmark: "Index", row: "3-kubernetes", unit: "locate-ms/100k-functions", most: 300},
 	{benchmark: "Seen", row: "gojq", unit: "%seen", least: 90},
 	{benchmark: "Seen", row: "gojq", unit: "%over", most: 3},
 	{benchmark: "Seen", row: "esbuild", unit: "%seen", least: 90},
