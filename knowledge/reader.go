@@ -29,6 +29,9 @@ type Reader interface {
 	Holds(ctx context.Context, pattern string) (bool, error)
 	// Hashes returns the hashes of files' bytes, by the files' numbers.
 	Hashes(ctx context.Context, files []int64) (map[int64]code.Hash, error)
+	// Product returns the files of the program in a repository, by path: no tests, nothing
+	// generated, vendored or in testdata.
+	Product(ctx context.Context, repository int64) ([]File, error)
 	// In returns the declarations of files.
 	In(ctx context.Context, files []int64) ([]Decl, error)
 	Callers(ctx context.Context, ids []int64) ([]Edge, error)

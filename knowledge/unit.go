@@ -22,6 +22,12 @@ type File struct {
 	Problem string
 }
 
+// Product reports whether it is a file of the program: no test, not vendored, not
+// generated, not in testdata, not ignored.
+func (f *File) Product() bool {
+	return product(f.Class, f.Generated)
+}
+
 // ImportPath returns the import path of the file's package: that of "package x_test" ends
 // in "_test".
 func (f *File) ImportPath() string {
@@ -47,5 +53,9 @@ type Decl struct {
 // Product reports whether it is code of the program: no test, not vendored, not
 // generated, not in testdata.
 func (d *Decl) Product() bool {
-	return !d.Test && !d.Vendored && !d.Testdata && !d.Ignored && !d.Generated
+	return product(d.Class, d.Generated)
+}
+
+func product(c code.Class, generated bool) bool {
+	return !c.Test && !c.Vendored && !c.Testdata && !c.Ignored && !generated
 }

@@ -369,6 +369,21 @@ func (s *Store) Files(_ context.Context, paths []string, repositories []int64) (
 	return out, nil
 }
 
+// Product implements [knowledge.Reader].
+func (s *Store) Product(_ context.Context, repository int64) ([]knowledge.File, error) {
+	var out []knowledge.File
+	s.each([]int64{repository}, func(id int64, r *Repository) {
+		for _, f := range r.files {
+			if f.Product() {
+				f.ID, f.Repository = f.ID|id<<shift, id
+				out = append(out, f)
+			}
+		}
+	})
+	slices.SortFunc(out, func(a, b knowledge.File) int { return strings.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
 // Holds implements [knowledge.Reader].
 func (s *Store) Holds(_ context.Context, pattern string) (holds bool, err error) {
 	s.each(nil, func(_ int64, r *Repository) {

@@ -19,9 +19,12 @@ var schema3 string
 //go:embed schema4.sql
 var schema4 string
 
+//go:embed schema5.sql
+var schema5 string
+
 // migrations make each version of the schema from the one before, the first from
 // nothing. They are never changed once a release has them.
-var migrations = []string{schema1, schema2, schema3, schema4}
+var migrations = []string{schema1, schema2, schema3, schema4, schema5}
 
 // application is SQLite's application_id of the file: other databases are refused.
 const application = 0x74726167 // "trag"

@@ -29,6 +29,10 @@ type Store struct {
 var (
 	_ knowledge.Reader = (*Store)(nil)
 	_ knowledge.Writer = (*Store)(nil)
+
+	_ knowledge.Vectors   = (*Store)(nil)
+	_ knowledge.Summaries = (*Store)(nil)
+	_ knowledge.Answers   = (*Store)(nil)
 )
 
 // busy is how long a writer waits for another process. A transaction of that takes

@@ -302,6 +302,23 @@ func (s *Store) Files(ctx context.Context, paths []string, repositories []int64)
 		bases[i] = p[strings.LastIndexByte(p, '/')+1:]
 		asked[bases[i]] = append(asked[bases[i]], p)
 	}
+	list, err := s.fileRows(ctx, "f.base IN (SELECT value FROM json_each(?1))"+inRepositories(repositories), array(bases), array(repositories))
+	return slices.DeleteFunc(list, func(f knowledge.File) bool {
+		return !slices.ContainsFunc(asked[f.Path[strings.LastIndexByte(f.Path, '/')+1:]], func(p string) bool {
+			before, ok := strings.CutSuffix(f.Path, p)
+			return ok && (before == "" || before[len(before)-1] == '/')
+		})
+	}), err
+}
+
+// Product is of [knowledge.Reader].
+func (s *Store) Product(ctx context.Context, repository int64) ([]knowledge.File, error) {
+	list, err := s.fileRows(ctx, "f.repository = ?", repository)
+	return slices.DeleteFunc(list, func(f knowledge.File) bool { return !f.Product() }), err
+}
+
+// fileRows returns the files for which a condition holds, by repository and path.
+func (s *Store) fileRows(ctx context.Context, where string, args ...any) ([]knowledge.File, error) {
 	var list []knowledge.File
 	err := s.rows(ctx, func(scan func(...any) error) error {
 		var f knowledge.File
@@ -311,12 +328,6 @@ func (s *Store) Files(ctx context.Context, paths []string, repositories []int64)
 		var hash []byte
 		if err := scan(&f.ID, &f.Repository, &f.Path, &f.Entry.Package, &f.Module, &f.PackageName, &class, &platform, &f.Constraint, &f.Broken, &imports, &f.Problem, &f.Size, &mtime, &hash); err != nil {
 			return err
-		}
-		if !slices.ContainsFunc(asked[f.Path[strings.LastIndexByte(f.Path, '/')+1:]], func(p string) bool {
-			before, ok := strings.CutSuffix(f.Path, p)
-			return ok && (before == "" || before[len(before)-1] == '/')
-		}) {
-			return nil
 		}
 		f.Class, f.Generated = bitsClass(class, platform)
 		if mtime != 0 {
@@ -328,7 +339,6 @@ func (s *Store) Files(ctx context.Context, paths []string, repositories []int64)
 		copy(f.Hash[:], hash)
 		list = append(list, f)
 		return nil
-	}, "SELECT f.id, f.repository, f.path, f.directory, f.module, f.clause, f.class, f.platform, f.build, f.broken, f.imports, f.problem, f.size, f.mtime, f.hash FROM file f WHERE f.base IN (SELECT value FROM json_each(?1))"+
-		inRepositories(repositories)+" ORDER BY f.repository, f.path", array(bases), array(repositories))
+	}, "SELECT f.id, f.repository, f.path, f.directory, f.module, f.clause, f.class, f.platform, f.build, f.broken, f.imports, f.problem, f.size, f.mtime, f.hash FROM file f WHERE "+where+" ORDER BY f.repository, f.path", args...)
 	return list, err
 }

@@ -1,0 +1,48 @@
+package knowledge
+
+import (
+	"context"
+
+	"tracerag/code"
+)
+
+// Level says what a summary is of.
+type Level byte
+
+// The levels.
+const (
+	DeclSummary Level = iota + 1
+	FileSummary
+	PackageSummary
+	RepositorySummary
+)
+
+// SummaryKey names a summary: a hash of what it is made of. Equal units in several places have
+// one summary.
+type SummaryKey struct {
+	Level Level
+	Hash  code.Hash
+}
+
+// Summary is what a unit does, in a sentence or a few.
+type Summary struct {
+	SummaryKey
+	Text string
+	// StandIn says that the model gave none that was right, and Text is from the code. It is
+	// not asked again.
+	StandIn bool
+}
+
+// Summaries keeps summaries. Those of different models are apart.
+type Summaries interface {
+	// Summaries returns those of the keys that there are.
+	Summaries(ctx context.Context, model string, keys []SummaryKey) (map[SummaryKey]Summary, error)
+	SetSummaries(ctx context.Context, model string, list []Summary) error
+}
+
+// Answers keeps what models answered, under a key that the caller makes.
+type Answers interface {
+	// Answer returns what was kept; nil if nothing was.
+	Answer(ctx context.Context, key string) ([]byte, error)
+	KeepAnswer(ctx context.Context, key string, answer []byte) error
+}

@@ -1,0 +1,61 @@
+package summary
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tracerag/knowledge/knowledgetest"
+)
+
+const tableGo = `// Package table draws tables.
+package table
+
+// Draw draws the border of a table. It takes
+// a while.
+func Draw(w int) { pad(w) }
+
+func pad(w int) { if w < 0 { panic("the width is negative") }; repeatRunes(w) }
+
+//go:noinline
+func repeatRunes(w int) {}
+
+type Table struct {
+	Rows int
+}
+`
+
+// TestStandIns: without a model a declaration is its doc comment, or what it uses and writes.
+func TestStandIns(t *testing.T) {
+	texts := map[string][]byte{"go.mod": []byte("module example.com/table\n"), "table.go": []byte(tableGo), "table_test.go": []byte("package table\nfunc help() {}\n")}
+	store := &knowledgetest.Store{Repos: []*knowledgetest.Repository{new(knowledgetest.Parser).Parse("table", texts, nil)}}
+	b := &Book{Store: store, Read: store.Text}
+	packages, err := b.Packages(t.Context(), 0)
+	if err != nil || len(packages) != 1 || len(packages[0].Files) != 1 {
+		t.Fatalf("%+v %v", packages, err)
+	}
+	files, err := b.Files(t.Context(), packages[0].Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	fmt.Fprintln(&got, packages[0].ImportPath+": "+packages[0].Text)
+	for _, d := range files[0].Decls {
+		fmt.Fprintf(&got, "%s: %s\n", d.Signature, d.Text)
+	}
+	if want := `example.com/table: table.go: Package table draws tables. Draw, pad, repeatRunes, Table
+func Draw(w int): Draw draws the border of a table.
+func pad(w int): uses repeatRunes, panic; has "the width is negative"
+func repeatRunes(w int): 
+type Table struct {: 
+`; got.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+	}
+	repositories, err := store.Repositories(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := b.Repository(t.Context(), &repositories[0]); text != "example.com/table: ." || err != nil {
+		t.Errorf("%q %v", text, err)
+	}
+}
