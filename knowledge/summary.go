@@ -28,9 +28,9 @@ type SummaryKey struct {
 type Summary struct {
 	SummaryKey
 	Text string
-	// StandIn says that the model gave none that was right, and Text is from the code. It is
+	// Substitute says that the model gave none that was right, and Text is from the code. It is
 	// not asked again.
-	StandIn bool
+	Substitute bool
 }
 
 // Summaries keeps summaries. Those of different models are apart.

@@ -1,9 +1,9 @@
 // Package summary says of each unit of a repository what it does: of a declaration in a
 // sentence, of a file in a line, of a package and a repository in a paragraph.
 //
-// A [Book] has them for whoever chooses between units by what they do. What no model has said
-// yet is a stand-in from the code: the doc comment, or the signature with the names and
-// literals that only this declaration has (standin.go).
+// A [Book] has them for choosing between units by what they do. What no model has said
+// yet is a substitute from the code: the doc comment, or the signature with the names and
+// literals that only this declaration has (substitute.go).
 package summary
 
 import (
@@ -82,7 +82,7 @@ func (b *Book) Files(ctx context.Context, files []knowledge.File) ([]File, error
 			if d.End > len(text) {
 				continue // it changed since
 			}
-			out[i].Decls = append(out[i].Decls, Decl{d, signature(&d.Decl, text), standIn(&d.Decl, text)})
+			out[i].Decls = append(out[i].Decls, Decl{d, signature(&d.Decl, text), substitute(&d.Decl, text)})
 		}
 		out[i].Line = fileLine(&out[i], packageDoc(text))
 	}

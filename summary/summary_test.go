@@ -25,8 +25,8 @@ type Table struct {
 }
 `
 
-// TestStandIns: without a model a declaration is its doc comment, or what it uses and writes.
-func TestStandIns(t *testing.T) {
+// TestSubstitutes: without a model a declaration is its doc comment, or what it uses and writes.
+func TestSubstitutes(t *testing.T) {
 	texts := map[string][]byte{"go.mod": []byte("module example.com/table\n"), "table.go": []byte(tableGo), "table_test.go": []byte("package table\nfunc help() {}\n")}
 	store := &knowledgetest.Store{Repos: []*knowledgetest.Repository{new(knowledgetest.Parser).Parse("table", texts, nil)}}
 	b := &Book{Store: store, Read: store.Text}

@@ -6,7 +6,7 @@ CREATE TABLE summary (
 	hash  BLOB NOT NULL,
 	model TEXT NOT NULL,
 	text  TEXT NOT NULL,
-	stand_in INTEGER NOT NULL,               -- 1: the model gave none that was right
+	substitute INTEGER NOT NULL,               -- 1: the model gave none that was right
 	PRIMARY KEY (level, hash, model)
 ) WITHOUT ROWID;
 CREATE TABLE answer (

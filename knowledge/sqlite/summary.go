@@ -22,25 +22,25 @@ func (s *Store) Summaries(ctx context.Context, model string, keys []knowledge.Su
 	err = s.rows(ctx, func(scan func(...any) error) error {
 		var x knowledge.Summary
 		var hash []byte
-		if err := scan(&x.Level, &hash, &x.Text, &x.StandIn); err != nil {
+		if err := scan(&x.Level, &hash, &x.Text, &x.Substitute); err != nil {
 			return err
 		}
 		copy(x.Hash[:], hash)
 		out[x.SummaryKey] = x
 		return nil
-	}, "SELECT s.level, s.hash, s.text, s.stand_in FROM json_each(?) j JOIN summary s ON s.level = j.value ->> 0 AND s.hash = unhex(j.value ->> 1) AND s.model = ?", string(list), model)
+	}, "SELECT s.level, s.hash, s.text, s.substitute FROM json_each(?) j JOIN summary s ON s.level = j.value ->> 0 AND s.hash = unhex(j.value ->> 1) AND s.model = ?", string(list), model)
 	return out, err
 }
 
 // SetSummaries is of [knowledge.Summaries].
 func (s *Store) SetSummaries(ctx context.Context, model string, list []knowledge.Summary) error {
 	return s.writing(ctx, func(t *transaction) error {
-		st, err := t.stmt("INSERT OR REPLACE INTO summary (level, hash, model, text, stand_in) VALUES (?, ?, ?, ?, ?)")
+		st, err := t.stmt("INSERT OR REPLACE INTO summary (level, hash, model, text, substitute) VALUES (?, ?, ?, ?, ?)")
 		if err != nil {
 			return err
 		}
 		for _, x := range list {
-			if _, err := st.Exec(x.Level, x.Hash[:], model, x.Text, x.StandIn); err != nil {
+			if _, err := st.Exec(x.Level, x.Hash[:], model, x.Text, x.Substitute); err != nil {
 				return err
 			}
 		}

@@ -11,12 +11,12 @@ import (
 	"tracerag/knowledge"
 )
 
-// most are the bytes that a stand-in may have.
+// most are the bytes that a substitute may have.
 const most = 200
 
-// standIn says what a declaration does without a model: the first sentence of its doc
+// substitute says what a declaration does without a model: the first sentence of its doc
 // comment; without one the names that it uses and the texts that it writes.
-func standIn(d *code.Decl, text []byte) string {
+func substitute(d *code.Decl, text []byte) string {
 	if s := sentence(comment(string(d.Doc.Of(text)))); s != "" {
 		return cut(s)
 	}
