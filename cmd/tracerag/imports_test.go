@@ -53,6 +53,7 @@ var layers = map[string][]string{
 	"knowledge/sources":       {"knowledge", "knowledge/index", "knowledge/lookup", "locate"},
 	"knowledge/index":         {"code", "code/calls", "code/words", "knowledge", "phrase", "trace", "trace/store", "trace/symbol", "visible"},
 	"locate/treesearch":       {},
+	"summary":                 {"code", "knowledge"},
 	"redact":                  {"code/words", "redact/rules"},
 	"redact/rules":            {},
 	"redact/redacttest":       {},
