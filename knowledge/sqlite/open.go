@@ -58,9 +58,17 @@ func open(ctx context.Context, file string, migrations []string) (*Store, error)
 	// write lock when they begin: one that took it later could fail half-way.
 	s.write = connect(file, "&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=cache_size(-32000)")
 	s.write.SetMaxOpenConns(1)
-	if err := s.migrate(ctx, migrations); err != nil {
+	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		err = s.explain(s.migrate(ctx, migrations))
+		// While another process makes a new file one with a log, SQLite does not wait but fails at
+		// once.
+		if _, isBusy := errors.AsType[*BusyError](err); !isBusy || ctx.Err() != nil || time.Since(start) > busy {
+			break
+		}
+	}
+	if err != nil {
 		_ = s.write.Close()
-		return nil, s.explain(err)
+		return nil, err
 	}
 	s.read = connect(file, "&_pragma=query_only(1)&_pragma=cache_size(-16000)")
 	return s, nil

@@ -5,11 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tracerag/code"
 	"tracerag/knowledge"
@@ -163,6 +165,31 @@ func TestOldIsNotRead(t *testing.T) {
 	var e *OlderError
 	if _, err := OpenRead(t.Context(), s.file); !errors.As(err, &e) {
 		t.Errorf("OpenRead: %v", err)
+	}
+}
+
+// TestOpenWaits opens a file of which another process is making a store: it waits until that is done.
+func TestOpenWaits(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "knowledge.db")
+	other, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(file)}).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	other.SetMaxOpenConns(1)
+	if _, err := other.Exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	const takes = 100 * time.Millisecond
+	start := time.Now()
+	time.AfterFunc(takes, func() { _, _ = other.Exec("COMMIT") })
+	s, err := Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if waited := time.Since(start); waited < takes {
+		t.Errorf("opened after %v, while another process was writing", waited)
 	}
 }
 
