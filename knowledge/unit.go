@@ -44,9 +44,11 @@ type Decl struct {
 	File       int64
 	Module     string // path; "" outside of all
 	Package    string // import path; that of "package x_test" ends in "_test"
-	Path       string // of the file, below the repository's root
-	code.Class        // of the file
-	Generated  bool
+	// PackageName is that in the package clause. What a linker names "main.F" is in "main".
+	PackageName string
+	Path        string // of the file, below the repository's root
+	code.Class         // of the file
+	Generated   bool
 	code.Decl
 }
 

@@ -59,7 +59,7 @@ func (s *search) declsAt(f frame) ([]knowledge.Decl, error) {
 		}
 		ds = slices.DeleteFunc(ds, func(d knowledge.Decl) bool {
 			return d.Name != f.name || !d.Kind.Callable() ||
-				d.Package != f.pkg && !(f.pkg == "main" && f.file != "" && path.Base(f.file) == path.Base(d.Path))
+				d.Package != f.pkg && !(f.pkg == "main" && d.PackageName == "main" && (f.file == "" || path.Base(f.file) == path.Base(d.Path)))
 		})
 		return ds, nil
 	}

@@ -272,8 +272,12 @@ func (w *foundTree) tree() *calltree.Tree {
 
 // function is a declaration as a binary would name it.
 func (w *foundTree) function(d *knowledge.Decl) trace.Function {
+	pkg := d.Package
+	if d.PackageName == "main" {
+		pkg = "main"
+	}
 	return trace.Function{
-		Name: symbol.Join(d.Package, d.Name), Package: d.Package,
+		Name: symbol.Join(pkg, d.Name), Package: d.Package,
 		File: filepath.Join(w.root, filepath.FromSlash(d.Path)), StartLine: d.Line,
 	}
 }

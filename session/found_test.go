@@ -156,3 +156,16 @@ func TestFoundCallersAreFew(t *testing.T) {
 		t.Errorf("callers are %s", got.String())
 	}
 }
+
+// TestFoundMainIsNamedAsInTraces: a command's functions are main's, and their package is its directory's.
+func TestFoundMainIsNamedAsInTraces(t *testing.T) {
+	w := &foundTree{root: "/shop"}
+	d := knowledge.Decl{Package: "example.com/shop/cmd/till", PackageName: "main", Path: "cmd/till/main.go", Decl: code.Decl{Name: "run", Line: 3}}
+	if f := w.function(&d); f.Name != "main.run" || f.Package != "example.com/shop/cmd/till" {
+		t.Errorf("%+v", f)
+	}
+	d.PackageName = "till"
+	if f := w.function(&d); f.Name != "example.com/shop/cmd/till.run" {
+		t.Errorf("%+v", f)
+	}
+}

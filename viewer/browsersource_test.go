@@ -74,12 +74,12 @@ func testInSource(t *testing.T, b *browsertest.Browser) {
 
 	// A declaration, what is around it, and by links on.
 	p.Click(".located li button")
-	title("draw.border")
+	title("main.border")
 	around := list(".around")
 	want := []string{
-		fmt.Sprintf("Callers (2) draw.(*table).row main.go:%d · static, ran x3 · at line 28 draw.frame %s:4 · interface", f.lineOf("func (t *table)"), strings.ReplaceAll(hostileName, "\u202e", `\u202e`)),
+		fmt.Sprintf("Callers (2) main.(*table).row main.go:%d · static, ran x3 · at line 28 main.frame %s:4 · interface", f.lineOf("func (t *table)"), strings.ReplaceAll(hostileName, "\u202e", `\u202e`)),
 		"Saved runs that executed it (1) ./draw a.csv (passed), 0a1b2c3d, on this page",
-		"Tests that may execute it (1) draw.TestRow main_test.go:5 · 2 calls away",
+		"Tests that may execute it (1) main.TestRow main_test.go:5 · 2 calls away",
 	}
 	if len(around) != len(want) {
 		t.Fatalf("around it are %q", around)
@@ -96,25 +96,26 @@ func testInSource(t *testing.T, b *browsertest.Browser) {
 	p.Shot("source-unit")
 	p.Eval("document.querySelector('.around li button').focus()", nil)
 	p.Press("Enter")
-	title("draw.(*table).row")
+	title("main.(*table).row")
 	p.Wait("document.activeElement === document.querySelector('.unit h2')")
 	// A callee's name in the text is a link.
 	if got := list(".line .call"); !slices.Equal(got, []string{"border"}) {
 		t.Errorf("links of the text are %q", got)
 	}
 	p.Click(".unit .path button")
-	title("draw.border")
+	title("main.border")
 
 	// Into the tree, and from there back to the source.
 	p.Click(".unit .in-tree")
 	title("main.border")
 	p.Wait(active + "?.querySelector('.name').textContent === 'main.border'")
 	p.Click(".function .in-source")
-	title("draw.border")
+	p.Wait("document.querySelector('.around button')") // the title is the same
+	title("main.border")
 
 	// What never ran is to be read, too, and is no markup.
-	p.Eval("[...document.querySelectorAll('.around button')].find(b => b.innerText === 'draw.frame').click()", nil)
-	title("draw.frame")
+	p.Eval("[...document.querySelectorAll('.around button')].find(b => b.innerText === 'main.frame').click()", nil)
+	title("main.frame")
 	if got := p.Text(".unit"); !strings.Contains(got, "not in the call tree") {
 		t.Errorf("the head says %q", got)
 	}
@@ -140,7 +141,7 @@ func testInSource(t *testing.T, b *browsertest.Browser) {
 	p.Eval("document.querySelector('#about').focus()", nil)
 	p.Press("ArrowDown", "Enter")
 	p.Wait("document.body.dataset.tab === 'source'")
-	title("draw.border")
+	title("main.border")
 	sound()
 	p.Shot("source-unit-phone")
 	p.Resize(320, 700)
@@ -161,9 +162,9 @@ func testInSource(t *testing.T, b *browsertest.Browser) {
 	if err := os.Remove(filepath.Join(f.dir, hostileName)); err != nil {
 		t.Fatal(err)
 	}
-	p.Eval("[...document.querySelectorAll('.around button')].find(b => b.innerText === 'draw.frame').click()", nil)
+	p.Eval("[...document.querySelectorAll('.around button')].find(b => b.innerText === 'main.frame').click()", nil)
 	p.Wait("document.querySelector('.unit .error[role=alert]')?.innerText.includes('no declaration')")
-	title("draw.border")
+	title("main.border")
 
 	// A report knows nothing of it.
 	p = b.Open(t, 1280, 800)

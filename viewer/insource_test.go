@@ -165,7 +165,7 @@ func TestInSource(t *testing.T) {
 	a = ask("unit", fmt.Sprintf(`{"ref":%d}`, a.Functions[0].Ref), 200)
 	callers := a.Callers
 	got := fmt.Sprint(a.Title, " ", a.Kind, " ", a.Place, ":", a.Line, " ", a.Start, " ", a.Callers, a.Callees)
-	want := fmt.Sprintf("draw.border func main.go:%d %[1]d [draw.(*table).row main.go static, ran x3 [28] draw.frame a<img", f.lineOf("func border"))
+	want := fmt.Sprintf("main.border func main.go:%d %[1]d [main.(*table).row main.go static, ran x3 [28] main.frame a<img", f.lineOf("func border"))
 	if !strings.HasPrefix(got, want) || len(a.Callers) != 2 || a.Callers[1].How != "interface" {
 		t.Errorf("unit\n%s, want\n%s", got, want)
 	}
@@ -183,8 +183,8 @@ func TestInSource(t *testing.T) {
 	// Each function of the page, a literal too, leads to its declaration and from there back.
 	for i, fn := range o.Functions {
 		a := ask("unit", fmt.Sprintf(`{"func":%d}`, i), 200)
-		decl, _, _ := strings.Cut(strings.TrimPrefix(fn.Name, "main."), ".func")
-		if a.Title != "draw."+decl || !slices.Contains(a.Funcs, i) {
+		decl, _, _ := strings.Cut(fn.Name, ".func")
+		if a.Title != decl || !slices.Contains(a.Funcs, i) {
 			t.Errorf("%s is compiled from %s, which is %v", fn.Name, a.Title, a.Funcs)
 		}
 	}

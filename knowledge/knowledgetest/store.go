@@ -110,7 +110,7 @@ func (r *Repository) parse(by *Parser, p string, text []byte, terms *words.Split
 	}
 	r.files = append(r.files, f)
 	for i, d := range file.Decls {
-		k := knowledge.Decl{ID: int64(len(r.decls)), File: f.ID, Package: f.Package, Path: p, Class: f.Class, Generated: f.Generated, Decl: d}
+		k := knowledge.Decl{ID: int64(len(r.decls)), File: f.ID, Package: f.Package, PackageName: f.PackageName, Path: p, Class: f.Class, Generated: f.Generated, Decl: d}
 		if f.Module >= 0 {
 			k.Module = r.modules[f.Module].Path
 		}

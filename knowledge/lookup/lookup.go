@@ -95,6 +95,9 @@ func shortName(d *knowledge.Decl) string {
 	if d.Package == "" {
 		return name
 	}
+	if d.PackageName == "main" {
+		return "main." + name // as programs and traces name it
+	}
 	return symbol.Base(d.Package) + "." + name
 }
 
@@ -291,7 +294,7 @@ func (l *Lookup) qualified(ctx context.Context, name string, repositories []int6
 func inPackage(d *knowledge.Decl, pkg string) bool {
 	at := strings.TrimSuffix(d.Package, "_test")
 	pkg = strings.TrimSuffix(pkg, "_test")
-	return at == pkg || strings.HasSuffix(at, "/"+pkg) || pkg == "main"
+	return at == pkg || strings.HasSuffix(at, "/"+pkg) || pkg == "main" && strings.TrimSuffix(d.PackageName, "_test") == "main"
 }
 
 // near returns names like one that nothing has.

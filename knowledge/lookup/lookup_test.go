@@ -92,7 +92,8 @@ func TestFind(t *testing.T) {
 	for name, want := range map[string]string{
 		"Draw":                          "table.v2.Draw table.Draw testdata.Draw",
 		"table.Draw":                    "table.Draw",
-		"main.main":                     "app.main",
+		"app.main":                      "main.main",
+		"main.main":                     "main.main",
 		"example.com/app/table.Draw":    "table.Draw",
 		"example.com/app/table.v2.Draw": "table.v2.Draw",
 		"(*Table).render":               "table.(*Table).render",
@@ -116,7 +117,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s is %s, not %s", name, g, want)
 		}
 	}
-	for name, near := range map[string]string{"tabel.Draw": "table.Draw table.v2.Draw testdata.Draw", "nothing": "", "": "", ".": "", "a/b.": "", "x.go:7": ""} {
+	for name, near := range map[string]string{"tabel.Draw": "table.Draw table.v2.Draw testdata.Draw", "main.Draw": "table.Draw table.v2.Draw testdata.Draw", "nothing": "", "": "", ".": "", "a/b.": "", "x.go:7": ""} {
 		_, err := (&lookup.Lookup{Store: s}).Find(t.Context(), name)
 		missing, ok := errors.AsType[*lookup.NotFoundError](err)
 		if !ok || strings.Join(missing.Near, " ") != near {
@@ -181,7 +182,7 @@ func TestAround(t *testing.T) {
 		return strings.Join(out, " ")
 	}
 	l, draw := find("table.Draw")
-	if got := text(l.Callers(t.Context(), draw)); got != "app.main[1] [6 8] table.TestDraw[1] [5]" {
+	if got := text(l.Callers(t.Context(), draw)); got != "main.main[1] [6 8] table.TestDraw[1] [5]" {
 		t.Errorf("callers: %s", got)
 	}
 	if got := text(l.Callees(t.Context(), draw)); got != "table.(*Table).render[2] [5]" {

@@ -62,7 +62,7 @@ func (s *Store) Repositories(ctx context.Context) ([]knowledge.Repository, error
 }
 
 // declColumns are those that scanDecl reads.
-const declColumns = `d.id, f.repository, d.file, ifnull(m.path, ''), p.path, f.path, f.class, f.platform,
+const declColumns = `d.id, f.repository, d.file, ifnull(m.path, ''), p.path, f.clause, f.path, f.class, f.platform,
 	d.kind, d.name, u.names, d.nth, d.start, d.end, d.doc_start, d.doc_end, d.line, d.end_line, d.head, d.broken, u.tokens, u.comments, d.unit`
 
 const declTables = ` FROM decl d JOIN file f ON f.id = d.file JOIN package p ON p.id = d.package JOIN unit u ON u.id = d.unit
@@ -74,7 +74,7 @@ func scanDecl(scan func(...any) error, d *knowledge.Decl, unit *int64) error {
 	var class int
 	var platform, names string
 	var tokens, comments []byte
-	if err := scan(&d.ID, &d.Repository, &d.File, &d.Module, &d.Package, &d.Path, &class, &platform,
+	if err := scan(&d.ID, &d.Repository, &d.File, &d.Module, &d.Package, &d.PackageName, &d.Path, &class, &platform,
 		&d.Kind, &d.Name, &names, &d.Nth, &d.Start, &d.End, &d.Doc.Start, &d.Doc.End, &d.Line, &d.EndLine, &d.Head, &d.Broken, &tokens, &comments, unit); err != nil {
 		return err
 	}
