@@ -20,6 +20,8 @@ type Answer struct {
 	// Record says which test to record to see the best functions at work; nil if none
 	// was found.
 	Record *Record `json:"record,omitempty"`
+	// OldCalls are the repositories whose calls are those of an earlier state of the files.
+	OldCalls []string `json:"old_calls,omitempty"`
 	// Stale are files that changed since they were indexed.
 	Stale []string `json:"stale,omitempty"`
 }

@@ -3,6 +3,8 @@ package locate
 import (
 	"cmp"
 	"slices"
+
+	"tracerag/knowledge"
 )
 
 // shownFunctions is how many of its functions a file or package names.
@@ -26,6 +28,11 @@ func (s *search) answer() (*Answer, error) {
 	for _, c := range best {
 		a.Functions = append(a.Functions, Function{ID: c.ID, Repository: s.repo(c.Repository).Name, Package: c.Package, File: c.Path,
 			Name: c.Name, Line: c.Line, EndLine: c.EndLine, Score: c.score(), Reasons: c.reasons(), Ran: c.ran})
+	}
+	for _, id := range s.scope {
+		if r := s.repo(id); r.Calls == knowledge.OldCalls && len(best) > 0 {
+			a.OldCalls = append(a.OldCalls, r.Name)
+		}
 	}
 	for p := range s.stale {
 		a.Stale = append(a.Stale, p)

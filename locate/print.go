@@ -57,6 +57,9 @@ func (a *Answer) Write(w io.Writer, cwd string) error {
 		line("to see %s run (the test %s):", a.Functions[0].Name, a.Record.Why)
 		line("  %s", a.Record.Line(cwd))
 	}
+	if len(a.OldCalls) > 0 {
+		line("calls in the source of %s are those of an earlier state of the files", strings.Join(a.OldCalls, ", "))
+	}
 	return b.Flush()
 }
 

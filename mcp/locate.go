@@ -98,6 +98,9 @@ func located(a *locate.Answer, n int, cwd string) string {
 	for _, r := range a.Runs {
 		line("executed by trace %s: %s", r.Trace, strings.TrimSpace(r.Command+" "+r.Test))
 	}
+	if len(a.OldCalls) > 0 {
+		line("calls in the source of %s are those of an earlier state of the files", strings.Join(a.OldCalls, ", "))
+	}
 	if a.Record != nil {
 		line("a test to record (%s): %s", a.Record.Why, a.Record.Line(cwd))
 	}

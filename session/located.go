@@ -77,6 +77,9 @@ func (m *Masker) Located(a *locate.Answer) {
 			hide(&a.Record.Tags[i])
 		}
 	}
+	for i := range a.OldCalls {
+		hide(&a.OldCalls[i])
+	}
 	for i := range a.Stale {
 		hide(&a.Stale[i])
 	}
