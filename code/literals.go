@@ -1,98 +1,148 @@
 package code
 
 import (
-	"go/scanner"
 	"go/token"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// Literal is a string literal of a declaration. Those that "+" joins are one.
-type Literal struct {
-	Span        // of its tokens
-	Text string // the value
-	// Error says that it is the text of an error or of a panic, as far as names tell:
-	// it is an argument of errors.New, fmt.Errorf, panic, newError, t.Fatalf.
-	Error bool
+// Literals returns the values of the string literals in Go source text, in order and without empty ones.
+// Those that "+" joins are one. They are what a user may quote. word, if not nil, gets the
+// identifiers and comments between them.
+//
+// Text that does not parse has its literals, too, and so do parts of declarations. go/scanner would do,
+// but rankings read the source of whole programs while somebody waits, and this
+// takes a fifth of its time and no memory for each token.
+func Literals(text string, word func(text string)) []string {
+	var out []string
+	joins := false // out's last is the literal in front
+	plus := false  // so it is, and "+" follows it
+	for at := 0; at < len(text); {
+		kind, n := nextToken(text[at:])
+		lit := text[at : at+n]
+		at += n
+		switch kind {
+		case blank:
+			continue
+		case comment:
+			if word != nil {
+				word(lit)
+			}
+			continue
+		case name:
+			if word != nil && !token.IsKeyword(lit) {
+				word(lit)
+			}
+		case quoted:
+			if v, err := strconv.Unquote(lit); err == nil && (v != "" || plus) {
+				if plus {
+					out[len(out)-1] += v
+				} else {
+					out = append(out, v)
+				}
+				joins, plus = true, false
+				continue
+			}
+		}
+		plus = joins && lit == "+"
+		joins = false
+	}
+	return out
 }
 
-// Literals returns the string literals of a declaration in source order, empty ones left out. They are
-// what a user may quote. It reads tokens, so that broken declarations have theirs, too.
-func Literals(text []byte, d *Decl) []Literal {
-	src := d.Of(text)
-	file := token.NewFileSet().AddFile("", -1, len(src))
-	var s scanner.Scanner
-	s.Init(file, src, func(token.Position, string) {}, 0)
-	var out []Literal
-	var calls []bool // for each open bracket, whether it is of a call that makes an error
-	var name string  // in front of the next token: "pkg.F", "" if that is no name
-	kept := false    // the literal in front, if it is one, is in out
-	joins := false   // one in out and "+" are in front
-	last := token.EOF
-	for {
-		pos, tok, lit := s.Scan()
-		switch tok {
-		case token.EOF:
-			return out
-		case token.LPAREN, token.LBRACK, token.LBRACE:
-			// What is in brackets inside of a call's is its argument, too.
-			calls = append(calls, tok == token.LPAREN && makesError(name) || tok != token.LBRACE && len(calls) > 0 && calls[len(calls)-1])
-		case token.RPAREN, token.RBRACK, token.RBRACE:
-			calls = calls[:max(len(calls)-1, 0)]
-		case token.STRING:
-			kept = false
-			if text, err := strconv.Unquote(lit); err == nil {
-				at := d.Start + file.Offset(pos)
-				l := Literal{Span{at, at + len(lit)}, text, len(calls) > 0 && calls[len(calls)-1]}
-				if n := len(out) - 1; joins {
-					out[n].Text, out[n].End = out[n].Text+text, l.End
-					kept = true
-				} else if text != "" {
-					out = append(out, l)
-					kept = true
+// tokenKind is what a piece of source text is, as far as literals need to be told apart.
+type tokenKind byte
+
+const (
+	other tokenKind = iota // a byte or a number
+	blank
+	name // or a keyword
+	comment
+	quoted // string literals, closed or not, and what is in them
+)
+
+// nextToken returns the kind and length of the token that a text, which is not empty, begins with.
+func nextToken(s string) (kind tokenKind, n int) {
+	switch c := s[0]; {
+	case c == ' ', c == '\t', c == '\n', c == '\r':
+		return blank, 1
+	case c == '/' && strings.HasPrefix(s, "//"):
+		return comment, index(s, "\n")
+	case c == '/' && strings.HasPrefix(s, "/*"):
+		return comment, min(2+index(s[2:], "*/")+2, len(s))
+	case c == '`':
+		return quoted, min(1+index(s[1:], "`")+1, len(s))
+	case c == '"', c == '\'':
+		kind = other
+		if c == '"' {
+			kind = quoted
+		}
+		for i := 1; i < len(s); i++ {
+			switch s[i] {
+			case c:
+				return kind, i + 1
+			case '\n':
+				return kind, i
+			case '\\':
+				if i++; i < len(s) && s[i] == '\n' {
+					return kind, i
 				}
 			}
 		}
-		joins = tok == token.ADD && last == token.STRING && kept
-		switch {
-		case tok == token.IDENT && last == token.PERIOD:
-			name += lit
-		case tok == token.IDENT:
-			name = lit
-		case tok == token.PERIOD && name != "":
-			name += "."
-		default:
-			name = ""
+		return kind, len(s)
+	case '0' <= c && c <= '9':
+		for n = 1; n < len(s) && (wordByte(s[n]) || s[n] == '.'); n++ {
 		}
-		last = tok
+		return other, n
+	case wordByte(c), c >= utf8.RuneSelf:
+		for n < len(s) {
+			if s[n] < utf8.RuneSelf {
+				if !wordByte(s[n]) {
+					break
+				}
+				n++
+			} else {
+				r, size := utf8.DecodeRuneInString(s[n:])
+				if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+					break
+				}
+				n += size
+			}
+		}
+		if n > 0 {
+			return name, n
+		}
 	}
+	return other, 1
 }
 
-// makesError reports whether a function makes or reports an error, by its name.
-func makesError(name string) bool {
-	_, last, ok := strings.Cut(name, ".")
-	if !ok {
-		last = name
+func wordByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
+}
+
+// index is the index of sep in s, or the end of s.
+func index(s, sep string) int {
+	if i := strings.Index(s, sep); i >= 0 {
+		return i
 	}
-	for _, word := range [...]string{"panic", "fatal", "wrap"} {
-		if len(last) >= len(word) && strings.EqualFold(last[:len(word)], word) {
-			return true
-		}
-	}
-	return strings.Contains(name, "err") || strings.Contains(name, "Err")
+	return len(s)
 }
 
 // Pieces returns the parts of a literal that a user may see word for word: those between formatting
-// verbs, without spaces and signs at their ends. Of "reduce of empty %s with no initial value" they are
-// "reduce of empty" and "with no initial value".
-func (l Literal) Pieces() []string {
+// verbs and control characters, without spaces and signs at their ends. Of "reduce of empty %s with
+// no initial value" they are "reduce of empty" and "with no initial value".
+func Pieces(literal string) []string {
 	var out []string
-	add := func(piece string) {
-		if piece = strings.Trim(piece, " \t\r\n:;,."); piece != "" {
-			out = append(out, piece)
+	add := func(text string) {
+		for piece := range strings.FieldsFuncSeq(text, unicode.IsControl) {
+			if piece = strings.Trim(piece, " :;,."); piece != "" {
+				out = append(out, piece)
+			}
 		}
 	}
-	rest := l.Text
+	rest := literal
 	for {
 		piece, after, ok := strings.Cut(rest, "%")
 		if !ok {

@@ -1,7 +1,13 @@
 package code_test
 
 import (
-	"fmt"
+	"bytes"
+	"go/scanner"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -9,91 +15,115 @@ import (
 )
 
 func TestLiterals(t *testing.T) {
-	const text = "package p\n\nfunc f(x string) error {\n" +
-		"\tlog(\"a \\\"b\\\"\", `raw`, \"\") // \"no\"\n" +
-		"\tif x == \"one \" +\n\t\t\"text\" { return fmt.Errorf(\"%w: \"+x+\"not found\", err) }\n" +
-		"\tpanic(fmt.Sprint(\"inner\"))\n" +
-		"\tt.Fatalf(\"bad %d\", []string{\"element\"}, \"\" + \"x\")\n" +
-		"\treturn parser.newError(\"made\", 'c')\n}\n"
-	f := code.Parse([]byte(text))
-	var got []string
-	for _, l := range code.Literals([]byte(text), &f.Decls[0]) {
-		s := l.Text
-		if l.Error {
-			s += "!"
+	const text = "func f(x string) error {\n" +
+		"\tlog(\"a \\\"b\\\"\", `raw\\`, \"\", '\"') // \"no\"\n" +
+		"\tif x == \"one \" + // two\n\t\t\"text\" { return fmt.Errorf(\"%w: \"+x+\"not found\", err) }\n" +
+		"\treturn \"\" + \"x\" /* \"no\" */, `a`+\"\"+`b`, \"c\" - \"d\"\n}\n"
+	var between []string
+	got := code.Literals(text, func(s string) { between = append(between, s) })
+	if s := strings.Join(got, "|"); s != "a \"b\"|raw\\|one text|%w: |not found|x|ab|c|d" {
+		t.Errorf("literals are %s", s)
+	}
+	if s := strings.Join(between, "|"); s != "f|x|string|error|log|// \"no\"|x|// two|fmt|Errorf|x|err|/* \"no\" */" {
+		t.Errorf("between them are %s", s)
+	}
+	for text, want := range map[string]string{
+		"x := := \"kept\" }":           "kept",
+		"\"not closed\nf(\"closed\")":  "closed",
+		"\"not closed\\\nf(\"c\")":     "c",
+		"'not closed\nf(\"c\")":        "c",
+		"`not closed":                  "",
+		"/* not closed \"no\"":         "",
+		"f('\\'', \"c\", '\"', \"d\")": "c|d",
+		"0x\"c\"+1e+\"d\"+é+\"e\"":     "c|d|e",
+		"\"bad \\z\"+\"c\"":            "c",
+	} {
+		if got := strings.Join(code.Literals(text, nil), "|"); got != want {
+			t.Errorf("%s has %q, want %q", text, got, want)
 		}
-		got = append(got, s)
-		if first := text[l.Start]; first != '"' && first != '`' {
-			t.Errorf("%q is at %q", l.Text, text[l.Start:l.End])
+	}
+}
+
+// scanned is what go/scanner has of a text: values of literals, and identifiers and comments.
+func scanned(text []byte) (literals, between []string, errors int) {
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(text)), text, nil, scanner.ScanComments)
+	number := token.NoPos // end of the number in front
+	for {
+		pos, tok, lit := s.Scan()
+		if pos == number && (tok == token.IDENT || tok == token.PERIOD || tok.IsKeyword() || tok.IsLiteral() && tok != token.STRING) {
+			errors++ // "12ab" and "1.2.a" are no Go
+		}
+		number = token.NoPos
+		switch tok {
+		case token.INT, token.FLOAT, token.IMAG:
+			number = pos + token.Pos(len(lit))
+		case token.EOF:
+			return literals, between, errors + s.ErrorCount
+		case token.IDENT, token.COMMENT:
+			between = append(between, lit)
+		case token.STRING:
+			v, _ := strconv.Unquote(lit)
+			literals = append(literals, v)
 		}
 	}
-	want := "a \"b\"|raw|one text|%w: !|not found!|inner!|bad %d!|element|x!|made!"
-	if s := strings.Join(got, "|"); s != want {
-		t.Errorf("literals are\n%s, want\n%s", s, want)
+}
+
+// checkLiterals holds Literals against go/scanner: what that reads without an error, both read alike.
+func checkLiterals(t *testing.T, text []byte) {
+	t.Helper()
+	var between []string
+	literals := code.Literals(string(text), func(s string) { between = append(between, s) })
+	want, wantBetween, errors := scanned(text)
+	if errors > 0 {
+		return
 	}
-	broken := code.Parse([]byte("package p\nfunc f() { x := := \"kept\" }\n"))
-	if l := code.Literals([]byte("package p\nfunc f() { x := := \"kept\" }\n"), &broken.Decls[0]); len(l) != 1 || l[0].Text != "kept" {
-		t.Errorf("a broken function has %+v", l)
+	if strings.Join(literals, "") != strings.Join(want, "") {
+		t.Errorf("literals of %q are %q, want %q", text, literals, want)
 	}
+	if !slices.Equal(between, wantBetween) {
+		t.Errorf("between literals of %q are %q, want %q", text, between, wantBetween)
+	}
+}
+
+func TestLiteralsAgree(t *testing.T) {
+	files, err := filepath.Glob("../*/*.go")
+	if err != nil || len(files) < 100 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkLiterals(t, text)
+	}
+}
+
+func FuzzLiterals(f *testing.F) {
+	f.Add([]byte("x := `a` + \"b\\\"\" /* c */ + 'd' // e\n1.5e+3 é"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if bytes.ContainsRune(text, '\r') { // go/scanner removes it from comments
+			return
+		}
+		checkLiterals(t, text)
+		for _, l := range code.Literals(string(text), nil) {
+			code.Pieces(l)
+		}
+	})
 }
 
 func TestPieces(t *testing.T) {
 	for text, want := range map[string]string{
 		"reduce of empty %s with no initial value": "reduce of empty|with no initial value",
-		"%-3d: %q\n":        "",
-		"100% sure, 5%":     "100|ure, 5", // "% s" is a verb
-		"%[1]*.[2]*f of %%": "of",
-		"plain.":            "plain",
+		"%-3d: %q\n":                    "",
+		"100% sure, 5%":                 "100|ure, 5", // "% s" is a verb
+		"%[1]*.[2]*f of %%":             "of",
+		"plain.":                        "plain",
+		"one line\n\tanother one: %v\n": "one line|another one",
 	} {
-		if got := strings.Join((code.Literal{Text: text}).Pieces(), "|"); got != want {
+		if got := strings.Join(code.Pieces(text), "|"); got != want {
 			t.Errorf("%q has %q, want %q", text, got, want)
 		}
 	}
-}
-
-func TestMentions(t *testing.T) {
-	const text = `package p
-
-type (
-	T[K any] struct { a K; b *U; c io.Reader }
-	V = other.V
-)
-
-func (t *T[K]) M(x int) (err error) {
-	y := helper(x, Const)
-	for i := range y { fmt.Println(i, t.a, table.rows) }
-	return &E{Field: y, m: map[string]int{key: 1}}
-}
-
-func broken() { x := := 1 }
-`
-	f := code.Parse([]byte(text))
-	for i, want := range []string{"any U io.Reader io", "other.V other", "T int error helper Const fmt.Println fmt table.rows table E key string", ""} {
-		var got []string
-		for _, m := range code.Mentions([]byte(text), &f.Decls[i]) {
-			got = append(got, strings.TrimPrefix(m.Package+"."+m.Name, "."))
-		}
-		if s := strings.Join(got, " "); s != want {
-			t.Errorf("%s mentions %q, want %q", f.Decls[i].Name, s, want)
-		}
-	}
-}
-
-func ExampleParse() {
-	text := []byte(`package p
-
-// Greet greets.
-func Greet(name string) string { return "hello " + name }
-
-type T struct{ x int }
-
-func (t *T) Set(x int) { t.x := := x } // a syntax error
-`)
-	for _, d := range code.Parse(text).Decls {
-		fmt.Printf("%s %s, line %d, broken: %v\n", d.Kind, d.Symbol(), d.Line, d.Broken)
-	}
-	// Output:
-	// func Greet, line 4, broken: false
-	// type T, line 6, broken: false
-	// method (*T).Set, line 8, broken: true
 }

@@ -25,8 +25,8 @@ func substitute(d *code.Decl, text []byte) string {
 		parts = append(parts, "uses "+strings.Join(names, ", "))
 	}
 	var quoted []string
-	for _, l := range code.Literals(text, d) {
-		if s := strings.TrimSpace(l.Text); len(s) > 3 && strings.ContainsAny(s, " -_") && len(quoted) < 3 {
+	for _, l := range code.Literals(string(d.Of(text)), nil) {
+		if s := strings.TrimSpace(l); len(s) > 3 && strings.ContainsAny(s, " -_") && len(quoted) < 3 {
 			quoted = append(quoted, fmt.Sprintf("%q", s))
 		}
 	}

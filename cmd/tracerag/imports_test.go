@@ -72,7 +72,7 @@ var layers = map[string][]string{
 	"atomicfile":              {},
 	"record":                  {"atomicfile", "calltree", "phrase", "trace", "trace/breakpoint", "trace/executable", "trace/gocmd", "trace/probe", "trace/store", "trace/target"},
 	"llm":                     {},
-	"rank":                    {"calltree", "code/words", "source", "trace", "trace/symbol"},
+	"rank":                    {"calltree", "code", "code/words", "source", "trace", "trace/symbol"},
 	"llm/llmtest":             {},
 	"fixtures":                {},
 	"fixtures/random":         {"fixtures"},

@@ -1,6 +1,9 @@
 package words
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // Splitter turns texts into terms. It remembers the words that it has seen, since stemming
 // takes longer than all else. It is for one goroutine.
@@ -18,8 +21,8 @@ func (s *Splitter) Append(to []string, text string) []string {
 	return to
 }
 
-// AppendVerbs appends the terms of the words that say what formatting verbs of a text do. They are
-// terms of the text, too, but do not count to its length.
+// AppendVerbs appends the terms of the words that say what formatting verbs of a text do, as [Verbs]
+// finds them: an index has them as further terms of a string literal.
 func (s *Splitter) AppendVerbs(to []string, text string) []string {
 	Verbs(text, func(word string) { to = append(to, s.Of(word)...) })
 	return to
@@ -33,6 +36,7 @@ func (s *Splitter) Of(word string) []string {
 	if s.known == nil || len(s.known) >= knownWords {
 		s.known = map[string][]string{}
 	}
+	word = strings.Clone(word) // the text that it is of need not stay
 	var terms []string
 	parts := Split(word)
 	for _, p := range parts {

@@ -1,10 +1,7 @@
 package index
 
 import (
-	"go/scanner"
-	"go/token"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tracerag/code"
@@ -50,29 +47,19 @@ func (m *maker) facts(text []byte, file *knowledge.File, f *code.File) []knowled
 		for _, n := range d.Names {
 			t.Name = m.terms(t.Name, n)
 		}
-		list[i].Literals = m.body(d.Of(text), t)
+		list[i].Literals = m.body(string(d.Of(text)), t)
 	}
 	return list
 }
 
 // body adds the terms of a declaration's text, comments in it included, and returns its string
 // literals.
-func (m *maker) body(text []byte, t *knowledge.Terms) (literals []string) {
-	var s scanner.Scanner
-	fset := token.NewFileSet()
-	s.Init(fset.AddFile("", -1, len(text)), text, func(token.Position, string) {}, scanner.ScanComments)
-	for {
-		_, tok, lit := s.Scan()
-		switch tok {
-		case token.EOF:
-			return literals
-		case token.IDENT, token.COMMENT:
-			t.Body = m.terms(t.Body, lit)
-		case token.STRING:
-			if v, err := strconv.Unquote(lit); err == nil && len(v) > 2 && !slices.Contains(literals, v) {
-				literals = append(literals, v)
-				t.Literals = m.split.AppendVerbs(m.terms(t.Literals, v), v)
-			}
+func (m *maker) body(text string, t *knowledge.Terms) (literals []string) {
+	for _, v := range code.Literals(text, func(word string) { t.Body = m.terms(t.Body, word) }) {
+		if len(v) > 2 && !slices.Contains(literals, v) {
+			literals = append(literals, v)
+			t.Literals = m.split.AppendVerbs(m.terms(t.Literals, v), v)
 		}
 	}
+	return literals
 }

@@ -9,12 +9,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"go/scanner"
-	"go/token"
 	"math"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -321,27 +318,10 @@ func (s *Store) Named(_ context.Context, names []string, repositories []int64) (
 // Quoting implements [knowledge.Reader].
 func (s *Store) Quoting(_ context.Context, texts []string, repositories []int64) ([]knowledge.Decl, error) {
 	return s.declsOf(repositories, func(r *Repository, d *knowledge.Decl) bool {
-		return d.Kind.Callable() && slices.ContainsFunc(literals(d.Of(r.texts[d.Path])), func(l string) bool {
+		return d.Kind.Callable() && slices.ContainsFunc(code.Literals(string(d.Of(r.texts[d.Path])), nil), func(l string) bool {
 			return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(strings.ToLower(l), strings.ToLower(t)) })
 		})
 	}), nil
-}
-
-func literals(text []byte) []string {
-	var out []string
-	var s scanner.Scanner
-	s.Init(token.NewFileSet().AddFile("", -1, len(text)), text, nil, 0)
-	for {
-		_, tok, lit := s.Scan()
-		if tok == token.EOF {
-			return out
-		}
-		if tok == token.STRING {
-			if l, err := strconv.Unquote(lit); err == nil {
-				out = append(out, l)
-			}
-		}
-	}
 }
 
 // Decls implements [knowledge.Reader].

@@ -155,6 +155,50 @@ func TestVersion1(t *testing.T) {
 	}
 }
 
+// TestVersion5 opens a store of version 5, whose string literals were not joined: its files are to be
+// read again. Vectors stay.
+func TestVersion5(t *testing.T) {
+	ctx := t.Context()
+	file := filepath.Join(t.TempDir(), "knowledge.db")
+	older, err := open(ctx, file, migrations[:5])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := older.write.ExecContext(ctx, "INSERT INTO vector VALUES (x'01', x'01', 'm', x'01')"); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, older, "a.go", "F", "G")
+	want := dumped1(t, older)
+	older.Close()
+
+	newest, err := Open(ctx, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer newest.Close()
+	all, err := newest.Repositories(ctx)
+	if err != nil || len(all) != 1 || !all[0].Incomplete {
+		t.Fatalf("the repositories are %+v, %v", all, err)
+	}
+	if files, err := newest.Stored(ctx, 1); err != nil || len(files) != 0 {
+		t.Errorf("files that are taken for read: %v, %v", files, err)
+	}
+	for _, table := range []string{"posting", "chunk", "literal", "decl", "unit", "edge"} {
+		var n int
+		if err := newest.read.QueryRow("SELECT count(*) FROM " + table).Scan(&n); err != nil || n != 0 {
+			t.Errorf("%s has %d rows, %v", table, n, err)
+		}
+	}
+	var vectors int
+	if err := newest.read.QueryRow("SELECT count(*) FROM vector").Scan(&vectors); err != nil || vectors != 1 {
+		t.Errorf("%d vectors, %v", vectors, err)
+	}
+	fill(t, newest, "a.go", "F", "G")
+	if got := dumped1(t, newest); got != want {
+		t.Errorf("made again it has\n%s\nbefore it had\n%s", got, want)
+	}
+}
+
 // TestOldIsNotRead says that a file of an older version is not read as one of today's.
 func TestOldIsNotRead(t *testing.T) {
 	s := openTemp(t)
