@@ -14,7 +14,7 @@ import (
 //
 // Text that does not parse has its literals, too, and so do parts of declarations. go/scanner would do,
 // but rankings read the source of whole programs while somebody waits, and this
-// takes a fifth of its time and no memory for each token.
+// takes less than half of its time (24 ms, not 56, for 2.3 MB) and no memory for each token.
 func Literals(text string, word func(text string)) []string {
 	var out []string
 	joins := false // out's last is the literal in front
