@@ -20,6 +20,13 @@ func Literals(text string, word func(text string)) []string {
 	joins := false // out's last is the literal in front
 	plus := false  // so it is, and "+" follows it
 	for at := 0; at < len(text); {
+		if word == nil && !joins && !plus { // all that is not a literal or a comment may be skipped
+			next := strings.IndexAny(text[at:], "\"'`/")
+			if next < 0 {
+				return out
+			}
+			at += next
+		}
 		kind, n := nextToken(text[at:])
 		lit := text[at : at+n]
 		at += n

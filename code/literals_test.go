@@ -74,6 +74,9 @@ func checkLiterals(t *testing.T, text []byte) {
 	t.Helper()
 	var between []string
 	literals := code.Literals(string(text), func(s string) { between = append(between, s) })
+	if alone := code.Literals(string(text), nil); !slices.Equal(alone, literals) {
+		t.Errorf("literals of %q are %q without what is between them, %q with it", text, alone, literals)
+	}
 	want, wantBetween, errors := scanned(text)
 	if errors > 0 {
 		return
