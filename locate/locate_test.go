@@ -439,3 +439,21 @@ func TestNothing(t *testing.T) {
 	}
 	ask(t, &knowledgetest.Store{}, Question{Text: "border"}, Default)
 }
+
+// TestChangeIsSaidOnce: what a commit changed is a reason of each function of the file, and of
+// the first alone in the text.
+func TestChangeIsSaidOnce(t *testing.T) {
+	changed := []rank.Reason{{Kind: rank.Kind("body"), Weight: 1}, {Kind: History, Weight: .1, What: `1234567 "borders"`}}
+	a := &Answer{Functions: []Function{
+		{Name: "f", File: "a.go", Line: 1, Reasons: changed},
+		{Name: "g", File: "a.go", Line: 2, Reasons: changed},
+		{Name: "h", File: "b.go", Line: 3, Reasons: changed},
+	}}
+	var out strings.Builder
+	if err := a.Write(&out, "/"); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "1234567"); n != 2 {
+		t.Errorf("said %d times:\n%s", n, out.String())
+	}
+}

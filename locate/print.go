@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tracerag/knowledge"
 	"tracerag/phrase"
+	"tracerag/rank"
 	"tracerag/visible"
 )
 
@@ -28,10 +30,19 @@ func (a *Answer) Write(w io.Writer, cwd string) error {
 		}
 		return file
 	}
+	type change struct{ repository, file, what string }
+	said := map[change]bool{}
 	for i := range a.Functions {
 		f := &a.Functions[i]
+		// What is of the file is said once, of the first of its functions.
+		reasons := slices.DeleteFunc(slices.Clone(f.Reasons), func(r rank.Reason) bool {
+			c := change{f.Repository, f.File, r.What}
+			was := said[c]
+			said[c] = r.Kind == History
+			return was
+		})
 		line("%3d  %.2f  %s  %s:%d", i+1, f.Score, f.Name, in(f.Repository, f.File), f.Line)
-		if why := Why(f.Reasons); why != "" {
+		if why := Why(reasons); why != "" {
 			line("           %s", why)
 		}
 	}
