@@ -3,9 +3,6 @@ package locate
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"path"
-	"path/filepath"
 	"slices"
 
 	"tracerag/knowledge"
@@ -73,33 +70,11 @@ func given(is bool) float64 {
 
 // Locate finds what a question is about.
 func Locate(ctx context.Context, store knowledge.Reader, q Question, o Options) (*Answer, error) {
-	s := &search{ctx: ctx, store: store, q: q, o: o, w: Default, report: read(q.Text),
-		found: map[int64]*candidate{}, texts: map[fileKey]*lookup.File{}, stale: map[string]bool{}, subjects: map[int64][]subject{}}
-	if o.Weights != nil {
-		s.w = *o.Weights
-	}
-	s.o.Limit = cmp.Or(o.Limit, 10)
-	if s.o.Text == nil {
-		s.o.Text = lookup.ReadTree
-	}
-	if q.In != "" {
-		if _, err := path.Match(q.In, ""); err != nil {
-			return nil, fmt.Errorf("locate: the pattern %q is malformed: close its [, or write \\[", q.In)
-		}
-		s.q.In = path.Clean(filepath.ToSlash(q.In)) // "doc/" is doc
-	}
-	err := s.run()
-	if err == nil {
-		err = s.checkPattern()
-	}
+	f, err := Find(ctx, store, q, o)
 	if err != nil {
-		return nil, fmt.Errorf("locate: %w", err)
+		return nil, err
 	}
-	a, err := s.answer()
-	if err != nil {
-		return nil, fmt.Errorf("locate: %w", err)
-	}
-	return a, nil
+	return f.Answer(Order{})
 }
 
 // search is the state of one question.
@@ -120,6 +95,7 @@ type search struct {
 	stale    map[string]bool
 	subjects map[int64][]subject // of repositories
 	rarity   *rank.Known
+	files    []knowledge.File // that come first, by somebody else's order
 }
 
 // candidate is a function that may be meant.
@@ -129,6 +105,7 @@ type candidate struct {
 	why   []rank.Reason // of text
 	marks []rank.Reason // of the lists
 	ran   bool
+	place int // in somebody else's order, from 1; 0 none
 }
 
 func (c *candidate) score() float64 {
@@ -173,12 +150,16 @@ func (s *search) add(d knowledge.Decl) *candidate {
 	if c := s.found[d.ID]; c != nil {
 		return c
 	}
-	if !d.Kind.Callable() || d.Test || d.Vendored || d.Testdata || d.Generated || !knowledge.Within(s.q.In, d.Path, d.Package) {
+	if !s.admits(&d) {
 		return nil
 	}
 	c := &candidate{Decl: d}
 	s.found[d.ID] = c
 	return c
+}
+
+func (s *search) admits(d *knowledge.Decl) bool {
+	return d.Kind.Callable() && !d.Test && !d.Vendored && !d.Testdata && !d.Generated && knowledge.Within(s.q.In, d.Path, d.Package)
 }
 
 // mark adds a reason to a candidate. Of several of one kind the greatest counts.
@@ -197,13 +178,16 @@ func (c *candidate) mark(k rank.Kind, weight float64, what string) {
 	c.marks = append(c.marks, rank.Reason{Kind: k, Weight: weight, What: what})
 }
 
-// sorted returns the candidates, the best first: what ran before what did not.
+// sorted returns the candidates, the best first: what somebody else chose, then what ran.
 func (s *search) sorted() []*candidate {
 	out := make([]*candidate, 0, len(s.found))
 	for _, c := range s.found {
 		out = append(out, c)
 	}
 	slices.SortFunc(out, func(a, b *candidate) int {
+		if a.place != b.place {
+			return order(a.place, b.place)
+		}
 		if a.ran != b.ran {
 			if a.ran {
 				return -1
@@ -215,6 +199,9 @@ func (s *search) sorted() []*candidate {
 	})
 	return out
 }
+
+// order compares places, of which 0 is none and comes last.
+func order(a, b int) int { return cmp.Compare(uint(a-1), uint(b-1)) }
 
 func (s *search) repo(id int64) *knowledge.Repository {
 	for i := range s.repos {

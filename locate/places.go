@@ -18,11 +18,11 @@ func (s *search) answer() (*Answer, error) {
 		r := &s.repos[i]
 		a.Repositories = append(a.Repositories, Repository{Name: r.Name, Root: r.Root, Snapshot: r.Snapshot.String(), Score: s.routed[i]})
 	}
-	a.Files = s.together(all, func(c *candidate) Place {
-		return Place{Repository: s.repo(c.Repository).Name, Package: c.Package, File: c.Path}
+	a.Files = s.together(all, s.files, func(d *knowledge.Decl) Place {
+		return Place{Repository: s.repo(d.Repository).Name, Package: d.Package, File: d.Path}
 	})
-	a.Packages = s.together(all, func(c *candidate) Place {
-		return Place{Repository: s.repo(c.Repository).Name, Package: c.Package}
+	a.Packages = s.together(all, nil, func(d *knowledge.Decl) Place {
+		return Place{Repository: s.repo(d.Repository).Name, Package: d.Package}
 	})
 	best := all[:min(len(all), s.o.Limit)]
 	for _, c := range best {
@@ -41,34 +41,55 @@ func (s *search) answer() (*Answer, error) {
 	return a, s.evidenceToRecord(a, best)
 }
 
-// together adds up the functions of a place: the best one, and a part of the next two.
-func (s *search) together(all []*candidate, of func(*candidate) Place) []Place {
+// together adds up the functions of a place: the best one, and a part of the next two. Places of
+// functions that somebody else chose come first, then the files that they chose.
+func (s *search) together(all []*candidate, files []knowledge.File, of func(*knowledge.Decl) Place) []Place {
 	type key struct{ repository, pkg, file string }
-	at := map[key]int{}
-	count := map[key]int{}
-	var out []Place
-	for _, c := range all {
-		p := of(c)
+	type counted struct {
+		Place
+		functions, chosen int
+	}
+	at := map[key]*counted{}
+	var list []*counted
+	place := func(d *knowledge.Decl) *counted {
+		p := of(d)
 		k := key{p.Repository, p.Package, p.File}
-		i, ok := at[k]
-		if !ok {
-			i = len(out)
-			at[k] = i
-			p.Score = c.score()
+		if at[k] == nil {
+			p.Functions = []string{}
+			at[k] = &counted{Place: p}
+			list = append(list, at[k])
+		}
+		return at[k]
+	}
+	for _, c := range all {
+		p := place(&c.Decl)
+		if p.functions == 0 {
+			p.Score, p.chosen = c.score(), c.place
 			if c.ran {
 				p.Score += ranFirst
 			}
-			out = append(out, p)
-		} else if count[k] < 3 {
-			out[i].Score += s.w.Sum * c.score()
+		} else if p.functions < 3 {
+			p.Score += s.w.Sum * c.score()
 		}
-		count[k]++
-		if len(out[i].Functions) < shownFunctions {
-			out[i].Functions = append(out[i].Functions, c.Name)
+		p.functions++
+		if len(p.Functions) < shownFunctions {
+			p.Functions = append(p.Functions, c.Name)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Place) int { return cmp.Compare(b.Score, a.Score) })
-	return out[:min(len(out), s.o.Limit)]
+	for i, f := range files {
+		p := place(&knowledge.Decl{Repository: f.Repository, Package: f.ImportPath(), Path: f.Path})
+		if p.chosen == 0 {
+			p.chosen = len(all) + 1 + i
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *counted) int {
+		return cmp.Or(order(a.chosen, b.chosen), cmp.Compare(b.Score, a.Score))
+	})
+	var out []Place
+	for _, p := range list[:min(len(list), s.o.Limit)] {
+		out = append(out, p.Place)
+	}
+	return out
 }
 
 // ranFirst puts places with a function that ran before those without.

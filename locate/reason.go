@@ -20,6 +20,7 @@ const (
 	Calls    rank.Kind = "calls"
 	Routed   rank.Kind = "repository"
 	Vectored rank.Kind = "vectors"
+	Model    rank.Kind = "model" // what a model said: see package locate/guided
 )
 
 // Say returns a reason in words.
@@ -37,6 +38,8 @@ func Say(r rank.Reason) string {
 		return "called by " + r.What
 	case Calls:
 		return r.What
+	case Model:
+		return "the model: " + r.What
 	case Vectored:
 		return "its vector is near"
 	case rank.Named:
@@ -45,10 +48,16 @@ func Say(r rank.Reason) string {
 	return r.String()
 }
 
-// Why returns reasons in words, those of most weight first.
+// Why returns reasons in words, what a model said first, then those of most weight.
 func Why(rs []rank.Reason) string {
 	rs = slices.Clone(rs)
-	slices.SortStableFunc(rs, func(a, b rank.Reason) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
+	weight := func(r rank.Reason) float64 {
+		if r.Kind == Model {
+			return math.Inf(1)
+		}
+		return math.Abs(r.Weight)
+	}
+	slices.SortStableFunc(rs, func(a, b rank.Reason) int { return cmp.Compare(weight(b), weight(a)) })
 	var words []string
 	for _, r := range rs {
 		if r.Kind != Routed {
