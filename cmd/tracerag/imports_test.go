@@ -52,6 +52,7 @@ var layers = map[string][]string{
 	"knowledge/lookup":        {"code", "knowledge", "trace/symbol", "visible"},
 	"knowledge/sources":       {"knowledge", "knowledge/index", "knowledge/lookup", "locate"},
 	"knowledge/index":         {"code", "code/calls", "code/words", "knowledge", "phrase", "trace", "trace/store", "trace/symbol", "visible"},
+	"locate/guided":           {"knowledge", "llm/metered", "locate", "rank", "summary", "visible"},
 	"locate/treesearch":       {},
 	"summary":                 {"code", "knowledge"},
 	"redact":                  {"code/words", "redact/rules"},

@@ -1,0 +1,94 @@
+package guided
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tracerag/knowledge"
+	"tracerag/llm/metered"
+	"tracerag/locate"
+	"tracerag/rank"
+)
+
+// task is one question on its way to an answer.
+type task struct {
+	*Guide
+	ctx   context.Context
+	how   How
+	q     locate.Question
+	found *locate.Found
+	repos []knowledge.Repository // the likeliest first
+
+	notes []string
+	ways  map[int64][]Step // to declarations
+}
+
+// begin looks for candidates by words.
+func (g *Guide) begin(ctx context.Context, q locate.Question, how How) (*task, error) {
+	f, err := locate.Find(ctx, g.Store, q, g.Options)
+	if err != nil {
+		return nil, err
+	}
+	repos, _ := f.Repositories()
+	return &task{Guide: g, ctx: ctx, how: how, q: q, found: f, repos: repos, ways: map[int64][]Step{}}, nil
+}
+
+// end makes the answer. With an error it has what was found until then.
+func (t *task) end(o locate.Order, failed error) (*Answer, error) {
+	found, err := t.found.Answer(o)
+	if err != nil {
+		return nil, errors.Join(failed, err)
+	}
+	a := &Answer{Answer: found, How: t.how, Notes: t.notes}
+	if t.Model != nil {
+		a.Totals = t.Model.Totals()
+	}
+	if len(t.ways) > 0 {
+		for _, f := range found.Functions {
+			a.Ways = append(a.Ways, t.ways[f.ID])
+		}
+	}
+	return a, failed
+}
+
+// note says once what was left out.
+func (t *task) note(format string, args ...any) {
+	t.notes = append(t.notes, fmt.Sprintf(format, args...))
+}
+
+// chosen is a function that the model put at a place, from 1. The weight only shows the order.
+func chosen(d knowledge.Decl, place int, why string) locate.Chosen {
+	if why == "" {
+		why = fmt.Sprintf("number %d", place)
+	}
+	return locate.Chosen{Decl: d, Reason: rank.Reason{Kind: locate.Model, Weight: 1 / float64(place), What: why}}
+}
+
+// formless reports whether an error is a reply in no form. Words take the model's place there,
+// and a note says so.
+func (t *task) formless(err error) bool {
+	wrong, ok := errors.AsType[*metered.FormError](err)
+	if ok {
+		t.note("%v: words chose instead", wrong)
+	}
+	return ok
+}
+
+// repository returns a repository by its number.
+func (t *task) repository(id int64) *knowledge.Repository {
+	for i := range t.repos {
+		if t.repos[i].ID == id {
+			return &t.repos[i]
+		}
+	}
+	return &knowledge.Repository{ID: id}
+}
+
+// place names a path as a list shows it: with its repository if there are several.
+func (t *task) place(repository int64, path string) string {
+	if len(t.repos) > 1 {
+		return t.repository(repository).Name + ":" + path
+	}
+	return path
+}
