@@ -88,14 +88,35 @@ func (h *hasher) end(d *Decl, n ast.Node) {
 	h.canonical(d.Broken)
 	sum := sha256.Sum256(h.text)
 	copy(d.Tokens[:], sum[:])
+	d.Comments = h.sumComments()
+	h.begin()
+}
+
+func (h *hasher) sumComments() (sum Hash) {
 	h.words = append(append(h.words, 0), h.directives...)
 	slices.Sort(h.links) // gofmt has those that are used first
 	for _, l := range h.links {
 		h.words = append(append(h.words, 0), l...)
 	}
-	sum = sha256.Sum256(h.words)
-	copy(d.Comments[:], sum[:])
-	h.begin()
+	all := sha256.Sum256(h.words)
+	copy(sum[:], all[:])
+	return sum
+}
+
+// HashComment returns a hash of the words of a comment, as [Decl.Comments] is: formatting does
+// not change it.
+func HashComment(text []byte) Hash {
+	h := &hasher{}
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(text)), text, func(token.Position, string) {}, scanner.ScanComments)
+	for {
+		switch _, tok, lit := s.Scan(); tok {
+		case token.COMMENT:
+			h.comment(lit)
+		case token.EOF:
+			return h.sumComments()
+		}
+	}
 }
 
 // canonical writes the tokens as they are when gofmt has formatted them, or so that those of all
