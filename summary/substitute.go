@@ -75,16 +75,10 @@ func fileLine(f *File, packageDoc string) string {
 }
 
 // packageText is what the lines of a package's files say.
-func packageText(files []File) string {
-	var parts []string
-	for _, f := range files {
-		parts = append(parts, path.Base(f.Path)+": "+f.Line)
-	}
-	return cutAt(strings.Join(parts, "; "), 3*most)
-}
+func packageText(lines []string) string { return cutAt(strings.Join(lines, "; "), 3*most) }
 
 // repositoryText is what the packages of a repository are about.
-func repositoryText(r *knowledge.Repository, packages []Package) string {
+func repositoryText(r *knowledge.Repository, packages []pkg) string {
 	var modules, parts []string
 	for _, m := range r.Modules {
 		modules = append(modules, m.Path)

@@ -1,14 +1,22 @@
 // Package summary says of each unit of a repository what it does: of a declaration in a
 // sentence, of a file in a line, of a package and a repository in a paragraph.
 //
-// A [Book] has them for choosing between units by what they do. What no model has said
-// yet is a substitute from the code: the doc comment, or the signature with the names and
+// A [Book] has them for choosing between units by what they do. A [Maker] has a model write
+// them, once: a summary is kept under a hash of what it is of ([knowledge.SummaryKey]), so
+// what did not change is not asked again. The hashes go upwards: that of a file is made of
+// those of its declarations, that of a package of its files', that of a repository of its
+// packages'. Formatting changes none.
+//
+// What no model has said yet is a substitute from the code: the doc comment, or the names and
 // literals that only this declaration has (substitute.go).
 package summary
 
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"go/parser"
+	"go/token"
 	"path"
 	"slices"
 	"strings"
@@ -22,6 +30,9 @@ type Decl struct {
 	knowledge.Decl
 	Signature string // on one line
 	Text      string
+
+	key  knowledge.SummaryKey
+	kept bool // the store has its summary
 }
 
 // File is a file with its summary.
@@ -45,11 +56,76 @@ type Book struct {
 	Store knowledge.Reader
 	// Read reads a file of a repository.
 	Read func(r *knowledge.Repository, path string) ([]byte, error)
+
+	// Kept has what a model said; nil: everything is a substitute.
+	Kept  knowledge.Summaries
+	Model string
 }
 
 // Files returns the summaries of files, in their order. A file that cannot be read has
 // no declarations.
 func (b *Book) Files(ctx context.Context, files []knowledge.File) ([]File, error) {
+	units, err := b.read(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]File, len(units))
+	for i := range units {
+		out[i] = units[i].File
+	}
+	return out, nil
+}
+
+// Packages returns the packages of a repository's program, by import path.
+func (b *Book) Packages(ctx context.Context, repository int64) ([]Package, error) {
+	list, err := b.packages(ctx, repository)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Package, len(list))
+	for i := range list {
+		out[i] = list[i].Package
+	}
+	return out, nil
+}
+
+// Repository returns the summary of a repository.
+func (b *Book) Repository(ctx context.Context, r *knowledge.Repository) (string, error) {
+	packages, err := b.packages(ctx, r.ID)
+	if err != nil {
+		return "", err
+	}
+	key := repositoryKey(packages)
+	kept, err := b.kept(ctx, []knowledge.SummaryKey{key})
+	if x, ok := kept[key]; ok || err != nil {
+		return x.Text, err
+	}
+	return repositoryText(r, packages), nil
+}
+
+// unit is a file with what its summary is made of.
+type unit struct {
+	File
+	repository *knowledge.Repository
+	text       []byte // nil: it could not be read
+	// changed says that the file is not the one that was indexed.
+	changed bool
+	doc     string // of the package, without marks
+	key     knowledge.SummaryKey
+	kept    bool // the store has its line
+}
+
+// pkg is a package with what its summary is made of.
+type pkg struct {
+	Package
+	lines    []string // of the files, each with its name
+	key      knowledge.SummaryKey
+	kept     bool
+	complete bool // the store has the lines of all its files
+}
+
+// read reads files, with the summaries that there are and substitutes for the others.
+func (b *Book) read(ctx context.Context, files []knowledge.File) ([]unit, error) {
 	repositories, err := b.Store.Repositories(ctx)
 	if err != nil {
 		return nil, err
@@ -67,65 +143,118 @@ func (b *Book) Files(ctx context.Context, files []knowledge.File) ([]File, error
 	for _, d := range decls {
 		of[d.File] = append(of[d.File], d)
 	}
-	out := make([]File, len(files))
+	units := make([]unit, len(files))
+	var keys []knowledge.SummaryKey
 	for i, f := range files {
-		out[i].File = f
+		u := &units[i]
+		u.File.File = f
 		at := slices.IndexFunc(repositories, func(r knowledge.Repository) bool { return r.ID == f.Repository })
 		if at < 0 {
 			continue
 		}
-		text, err := b.Read(&repositories[at], f.Path)
+		u.repository = &repositories[at]
+		text, err := b.Read(u.repository, f.Path)
 		if err != nil {
 			continue // it is gone or not ours to read: its name is all that is known
 		}
+		u.text = text
+		sum := sha256.Sum256(text)
+		u.changed = code.Hash(sum[:len(f.Hash)]) != f.Hash
 		for _, d := range of[f.ID] {
 			if d.End > len(text) {
 				continue // it changed since
 			}
-			out[i].Decls = append(out[i].Decls, Decl{d, signature(&d.Decl, text), substitute(&d.Decl, text)})
+			u.Decls = append(u.Decls, Decl{Decl: d, Signature: signature(&d.Decl, text), key: declKey(&d.Decl)})
+			keys = append(keys, u.Decls[len(u.Decls)-1].key)
 		}
-		out[i].Line = fileLine(&out[i], packageDoc(text))
+		var doc code.Hash
+		u.doc, doc = packageDoc(text)
+		u.key = fileKey(f.PackageName, doc, u.Decls)
+		keys = append(keys, u.key)
 	}
-	return out, nil
+	kept, err := b.kept(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	for i := range units {
+		u := &units[i]
+		if u.text == nil {
+			continue
+		}
+		for j := range u.Decls {
+			d := &u.Decls[j]
+			x, ok := kept[d.key]
+			if d.Text, d.kept = x.Text, ok; !ok {
+				d.Text = substitute(&d.Decl.Decl, u.text)
+			}
+		}
+		x, ok := kept[u.key]
+		if u.Line, u.kept = x.Text, ok; !ok {
+			u.Line = fileLine(&u.File, u.doc)
+		}
+	}
+	return units, nil
 }
 
-// Packages returns the packages of a repository's program, by import path.
-func (b *Book) Packages(ctx context.Context, repository int64) ([]Package, error) {
+func (b *Book) kept(ctx context.Context, keys []knowledge.SummaryKey) (map[knowledge.SummaryKey]knowledge.Summary, error) {
+	if b.Kept == nil || len(keys) == 0 {
+		return nil, nil
+	}
+	return b.Kept.Summaries(ctx, b.Model, keys)
+}
+
+// packages returns the packages of a repository's program, by import path.
+func (b *Book) packages(ctx context.Context, repository int64) ([]pkg, error) {
 	files, err := b.Store.Product(ctx, repository)
 	if err != nil {
 		return nil, err
 	}
-	by := map[string]*Package{}
-	var out []*Package
+	by := map[string]*pkg{}
+	var list []*pkg
 	for _, f := range files {
 		p := by[f.ImportPath()]
 		if p == nil {
-			p = &Package{Repository: repository, ImportPath: f.ImportPath(), Dir: path.Dir(f.Path)}
+			p = &pkg{Package: Package{Repository: repository, ImportPath: f.ImportPath(), Dir: path.Dir(f.Path)}, complete: true}
 			by[p.ImportPath] = p
-			out = append(out, p)
+			list = append(list, p)
 		}
 		p.Files = append(p.Files, f)
 	}
-	slices.SortFunc(out, func(x, y *Package) int { return strings.Compare(x.ImportPath, y.ImportPath) })
-	list := make([]Package, len(out))
-	for i, p := range out {
-		read, err := b.Files(ctx, p.Files)
+	slices.SortFunc(list, func(x, y *pkg) int { return strings.Compare(x.ImportPath, y.ImportPath) })
+	out := make([]pkg, len(list))
+	var keys []knowledge.SummaryKey
+	for i, p := range list {
+		units, err := b.read(ctx, p.Files)
 		if err != nil {
 			return nil, err
 		}
-		p.Text = packageText(read)
-		list[i] = *p
+		for j := range units {
+			p.lines = append(p.lines, path.Base(units[j].Path)+": "+units[j].Line)
+			p.complete = p.complete && units[j].kept
+		}
+		p.key = packageKey(p.ImportPath, units)
+		p.Text = packageText(p.lines)
+		out[i] = *p
+		keys = append(keys, p.key)
 	}
-	return list, nil
+	kept, err := b.kept(ctx, keys)
+	for i := range out {
+		if x, ok := kept[out[i].key]; ok {
+			out[i].Text, out[i].kept = x.Text, true
+		}
+	}
+	return out, err
 }
 
-// Repository returns the summary of a repository.
-func (b *Book) Repository(ctx context.Context, r *knowledge.Repository) (string, error) {
-	packages, err := b.Packages(ctx, r.ID)
-	if err != nil {
-		return "", err
+// packageDoc returns the comment of a file's package clause, without marks, and its hash. It
+// reads no further.
+func packageDoc(text []byte) (string, code.Hash) {
+	fset := token.NewFileSet()
+	f, _ := parser.ParseFile(fset, "", text, parser.PackageClauseOnly|parser.ParseComments)
+	if f == nil || f.Doc == nil {
+		return "", code.Hash{}
 	}
-	return repositoryText(r, packages), nil
+	file := fset.File(f.Doc.Pos())
+	raw := text[file.Offset(f.Doc.Pos()):file.Offset(f.Doc.End())]
+	return comment(string(raw)), code.HashComment(raw)
 }
-
-func packageDoc(text []byte) string { return comment(string(code.Parse(text).Doc.Of(text))) }

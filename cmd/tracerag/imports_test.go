@@ -54,7 +54,7 @@ var layers = map[string][]string{
 	"knowledge/index":         {"code", "code/calls", "code/words", "knowledge", "phrase", "trace", "trace/store", "trace/symbol", "visible"},
 	"locate/guided":           {"knowledge", "llm/metered", "locate", "rank", "summary", "visible"},
 	"locate/treesearch":       {},
-	"summary":                 {"code", "knowledge"},
+	"summary":                 {"code", "knowledge", "llm", "llm/metered", "llm/throttle", "visible"},
 	"redact":                  {"code/words", "redact/rules"},
 	"redact/rules":            {},
 	"redact/redacttest":       {},

@@ -389,10 +389,15 @@ func (s *Store) Hashes(_ context.Context, files []int64) (map[int64]code.Hash, e
 
 // In implements [knowledge.Reader].
 func (s *Store) In(_ context.Context, files []int64) ([]knowledge.Decl, error) {
+	asked := map[int64]bool{}
+	for _, f := range files {
+		asked[f] = true
+	}
 	var out []knowledge.Decl
-	for i := range s.Repos {
-		for j := range s.Repos[i].decls {
-			if d, _ := s.decl(int64(i)<<shift | int64(j)); slices.Contains(files, d.File) {
+	for i, r := range s.Repos {
+		for j := range r.decls {
+			if asked[r.decls[j].File|int64(i)<<shift] {
+				d, _ := s.decl(int64(i)<<shift | int64(j))
 				out = append(out, d)
 			}
 		}

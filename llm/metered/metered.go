@@ -139,6 +139,9 @@ func (m *Model) Room(taken ...string) int {
 	return room
 }
 
+// AnswerTokens is how many tokens an answer may have.
+func (m *Model) AnswerTokens() int { return m.o.MaxTokens }
+
 // Count returns the tokens of a text.
 func (m *Model) Count(text string) int { return m.o.Count(text) }
 

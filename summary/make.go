@@ -1,0 +1,323 @@
+package summary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"tracerag/knowledge"
+	"tracerag/llm/metered"
+)
+
+// Maker has a model write the summaries that a book lacks. It keeps each before the next
+// question is asked, so an interruption loses the questions under way at most, and
+// what is asked again is what was asked: a model that keeps its answers gives them again.
+type Maker struct {
+	Book  *Book // with what it is kept in
+	Model *metered.Model
+	// Learn sees each file before a part of it is sent: package redact learns secrets from
+	// whole files. nil: nobody does.
+	Learn    func(text string)
+	Progress func(done, all int) // files; one call at a time; nil: nobody
+	Parallel int                 // files at a time; 1 if 0
+
+	pretended asker // in place of Model
+	mu        sync.Mutex
+	seeds     map[int64]*seed
+	made      Made
+}
+
+// Made counts what a maker made.
+type Made struct {
+	Decls        int `json:"declarations"`
+	Files        int `json:"files"`
+	Packages     int `json:"packages"`
+	Repositories int `json:"repositories"`
+	// Substitutes are those for which no reply was right. They are not asked again.
+	Substitutes int `json:"substitutes"`
+	// Changed are files that changed since they were indexed, so that they were left out.
+	Changed int `json:"changed"`
+}
+
+// Made returns what was made until now.
+func (k *Maker) Made() Made {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.made
+}
+
+func (k *Maker) asker() asker {
+	if k.pretended != nil {
+		return k.pretended
+	}
+	return model{k.Model}
+}
+
+// mostParts is how many questions a file is worth, those after a wrong reply not counted. What
+// a larger one declares last gets substitutes: nobody has written it by hand.
+const mostParts = 64
+
+// Files makes the summaries that files lack, those of their declarations with them. After an
+// error what was made is kept.
+func (k *Maker) Files(ctx context.Context, files []knowledge.File) error {
+	if k.Book.Kept == nil {
+		return errors.New("summaries cannot be made: the book has nothing that keeps them")
+	}
+	// Equal declarations of two files are asked once: the second file waits for the first. So the
+	// questions are the same however many files are asked about at a time.
+	type task struct {
+		file  knowledge.File
+		after []int
+		done  chan struct{}
+	}
+	var tasks []task
+	first := map[knowledge.SummaryKey]int{}
+	for _, f := range files {
+		units, err := k.Book.read(ctx, []knowledge.File{f})
+		if err != nil {
+			return err
+		}
+		u := &units[0]
+		if u.changed {
+			k.count(Made{Changed: 1})
+		}
+		if u.text == nil || u.changed {
+			continue
+		}
+		t := task{file: f, done: make(chan struct{})}
+		needs := func(key knowledge.SummaryKey) {
+			if at, ok := first[key]; !ok {
+				first[key] = len(tasks)
+			} else if at < len(tasks) && (len(t.after) == 0 || t.after[len(t.after)-1] != at) {
+				t.after = append(t.after, at)
+			}
+		}
+		lacks := !u.kept
+		for i := range u.Decls {
+			if !u.Decls[i].kept {
+				lacks = true
+				needs(u.Decls[i].key)
+			}
+		}
+		if lacks {
+			needs(u.key)
+			tasks = append(tasks, t)
+		}
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	finished := 0
+	free := make(chan struct{}, max(k.Parallel, 1))
+	for i := range tasks {
+		free <- struct{}{}
+		mu.Lock()
+		stop := failed != nil
+		mu.Unlock()
+		if stop || ctx.Err() != nil {
+			break
+		}
+		all.Go(func() {
+			defer func() { <-free }()
+			defer close(tasks[i].done)
+			for _, other := range tasks[i].after {
+				<-tasks[other].done
+			}
+			mu.Lock()
+			stop := failed != nil
+			mu.Unlock()
+			if stop {
+				return
+			}
+			err := k.file(ctx, tasks[i].file)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil && failed == nil {
+				failed = fmt.Errorf("%s: %w", tasks[i].file.Path, err)
+			}
+			if err == nil {
+				finished++
+				if k.Progress != nil {
+					k.Progress(finished, len(tasks))
+				}
+			}
+		})
+	}
+	all.Wait()
+	if failed == nil {
+		failed = ctx.Err()
+	}
+	return failed
+}
+
+// file makes what one file lacks.
+func (k *Maker) file(ctx context.Context, f knowledge.File) error {
+	units, err := k.Book.read(ctx, []knowledge.File{f})
+	if err != nil {
+		return err
+	}
+	u := &units[0]
+	if u.text == nil || u.changed {
+		return nil
+	}
+	if k.Learn != nil {
+		k.Learn(string(u.text))
+	}
+	its := items(u)
+	var open []int
+	for i := range its {
+		if !its[i].known {
+			open = append(open, i)
+		}
+	}
+	line := !u.kept
+	if len(u.Decls) == 0 && line {
+		return k.set(ctx, knowledge.Summary{SummaryKey: u.key, Text: u.Line}) // it has nothing to ask about
+	}
+	all := newLabels(its)
+	seed, err := k.seed(ctx, u.repository)
+	if err != nil {
+		return err
+	}
+	for n := 0; len(open) > 0 || line; n++ {
+		var list []knowledge.Summary
+		if n == mostParts {
+			list = k.substitutes(u, its, open)
+			open = nil
+			if line {
+				list = append(list, knowledge.Summary{SummaryKey: u.key, Text: u.Line, Substitute: true})
+			}
+			return k.set(ctx, list...)
+		}
+		asked, got, err := k.part(ctx, u, its, all, open, line, seed)
+		if err != nil {
+			return err
+		}
+		if len(asked.asked) == 0 && !asked.line {
+			return fmt.Errorf("the model's window is too small for a question: %d tokens are left for its text", room(k.asker()))
+		}
+		var missing []int
+		for _, i := range asked.asked {
+			text, ok := got.texts[i]
+			if !ok {
+				missing = append(missing, i)
+				continue
+			}
+			its[i].text, its[i].known = text, true
+			for _, d := range its[i].decls {
+				list = append(list, knowledge.Summary{SummaryKey: u.Decls[d].key, Text: text})
+			}
+		}
+		open = open[len(asked.asked):]
+		if len(asked.asked) > 0 && len(missing) == len(asked.asked) {
+			// Nothing of it was right, so what is left of the file is not asked.
+			missing = append(missing, open...)
+			open = nil
+			asked.line = line
+		}
+		list = append(list, k.substitutes(u, its, missing)...)
+		if asked.line {
+			line = false
+			x := knowledge.Summary{SummaryKey: u.key, Text: got.line}
+			if x.Text == "" {
+				x.Text, x.Substitute = u.Line, true
+			}
+			list = append(list, x)
+		}
+		if err := k.set(ctx, list...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part asks about as much of a file as one question takes, again about what the reply lacks.
+func (k *Maker) part(ctx context.Context, u *unit, its []item, all *labels, open []int, line bool, seed string) (part, reply, error) {
+	var asked part
+	got := reply{texts: map[int]string{}}
+	a := k.asker()
+	note := ""
+	for try := 0; try <= further; try++ {
+		var p part
+		text, err := smaller(ctx, a, room(a), func(room int) (metered.Question, func() string) {
+			p = question(a, u, its, open, line, seed, note, room)
+			return p.Question, func() string { return p.sample(u, its) }
+		})
+		if err != nil {
+			return part{}, reply{}, err
+		}
+		if try == 0 {
+			asked = p
+		}
+		r := parse(text, all, its)
+		if r.line != "" && asked.line && got.line == "" {
+			got.line = r.line
+		}
+		for i, said := range r.texts {
+			if _, ok := got.texts[i]; !ok && !its[i].known {
+				got.texts[i] = said
+			}
+		}
+		still := part{line: asked.line && got.line == ""}
+		open = nil
+		for _, i := range asked.asked {
+			if got.texts[i] == "" {
+				open = append(open, i)
+			}
+		}
+		still.asked, line = open, still.line
+		if note = still.wrong(its, &reply{texts: got.texts, line: got.line, unknown: r.unknown}, try+1); note == "" {
+			break
+		}
+	}
+	return asked, got, nil
+}
+
+func (k *Maker) substitutes(u *unit, its []item, which []int) []knowledge.Summary {
+	var list []knowledge.Summary
+	for _, i := range which {
+		its[i].known = true
+		for _, d := range its[i].decls {
+			list = append(list, knowledge.Summary{SummaryKey: u.Decls[d].key, Text: u.Decls[d].Text, Substitute: true})
+		}
+	}
+	return list
+}
+
+// set keeps summaries, all or none of them.
+func (k *Maker) set(ctx context.Context, list ...knowledge.Summary) error {
+	// They are paid for: an interruption that comes now does not lose them.
+	if err := k.Book.Kept.SetSummaries(context.WithoutCancel(ctx), k.Book.Model, list); err != nil {
+		return fmt.Errorf("keeping summaries: %w", err)
+	}
+	var m Made
+	for _, x := range list {
+		switch x.Level {
+		case knowledge.DeclSummary:
+			m.Decls++
+		case knowledge.FileSummary:
+			m.Files++
+		case knowledge.PackageSummary:
+			m.Packages++
+		case knowledge.RepositorySummary:
+			m.Repositories++
+		}
+		if x.Substitute {
+			m.Substitutes++
+		}
+	}
+	k.count(m)
+	return nil
+}
+
+func (k *Maker) count(m Made) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.made.Decls += m.Decls
+	k.made.Files += m.Files
+	k.made.Packages += m.Packages
+	k.made.Repositories += m.Repositories
+	k.made.Substitutes += m.Substitutes
+	k.made.Changed += m.Changed
+}
