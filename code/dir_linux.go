@@ -45,7 +45,7 @@ func (r *dirReader) read(dir string) (list []dirEntry, err error) {
 			}
 			e.err = err
 			if err == nil {
-				e.kind, e.size, e.time = modeType(st.Mode), st.Size, time.Unix(st.Mtim.Unix())
+				e.kind, e.size, e.time = modeType(st.Mode), st.Size, later(time.Unix(st.Mtim.Unix()), time.Unix(st.Ctim.Unix()))
 			}
 		}
 		kept = append(kept, e)

@@ -31,7 +31,7 @@ func (r *dirReader) read(dir string) (list []dirEntry, err error) {
 			}
 			e.err = err
 			if err == nil {
-				e.kind, e.size, e.time = info.Mode().Type(), info.Size(), info.ModTime()
+				e.kind, e.size, e.time = info.Mode().Type(), info.Size(), Changed(info)
 			}
 		}
 		list = append(list, e)

@@ -35,7 +35,7 @@ type Entry struct {
 	Module  int    // index into Modules; -1 outside of all
 	Package string // import path by its directory; of files outside of all modules the directory's path
 	Size    int64
-	Time    time.Time
+	Time    time.Time // see Changed
 	Class
 }
 
@@ -289,7 +289,7 @@ func (s *scan) file(d *directory, e *dirEntry, part *scan) {
 	if e.kind&fs.ModeSymlink != 0 && e.err == nil {
 		var info fs.FileInfo
 		if info, e.err = s.linked(at); e.err == nil {
-			e.kind, e.size, e.time = info.Mode().Type(), info.Size(), info.ModTime()
+			e.kind, e.size, e.time = info.Mode().Type(), info.Size(), Changed(info)
 		}
 	}
 	switch {

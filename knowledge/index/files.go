@@ -228,10 +228,10 @@ func readOnce(root, path string) (text []byte, size int64, modified time.Time, e
 	if err != nil {
 		return nil, 0, time.Time{}, err
 	}
-	if int64(n) != before.Size() || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
+	if int64(n) != before.Size() || after.Size() != before.Size() || !code.Changed(after).Equal(code.Changed(before)) {
 		return nil, before.Size(), time.Time{}, errChanging
 	}
-	modified = after.ModTime()
+	modified = code.Changed(after)
 	if at.Sub(modified) < grain(modified) {
 		modified = time.Time{}
 	}

@@ -54,8 +54,6 @@ func (r *repo) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// write writes a file. Its time is an hour ago or later, and another one each time, so
-// that times tell.
 func (r *repo) write(path, text string) {
 	r.Helper()
 	file := filepath.Join(r.dir, filepath.FromSlash(path))
@@ -65,6 +63,18 @@ func (r *repo) write(path, text string) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		r.Fatal(err)
 	}
+}
+
+// age waits until the times of files tell that they were not written since.
+func (r *repo) age(paths ...string) {
+	r.Helper()
+	old := time.Now().Add(-time.Hour)
+	for _, path := range paths {
+		if err := os.Chtimes(filepath.Join(r.dir, path), old, old); err != nil {
+			r.Fatal(err)
+		}
+	}
+	time.Sleep(50 * time.Millisecond) // more than a tick of the clock that the kernel takes their last change from
 }
 
 func (r *repo) remove(path string) {
@@ -473,12 +483,7 @@ func TestSkipped(t *testing.T) {
 	r.write("data.go", "package app\n\nvar data = `"+strings.Repeat("x", 5<<20)+"`\n")
 	r.write("broken.go", "package app\n\nfunc Whole() {}\n\nfunc broken( {\n")
 	// Written just now, they would be read again: their times could not tell.
-	old := time.Now().Add(-time.Hour)
-	for _, path := range []string{"a.go", "data.go", "broken.go"} {
-		if err := os.Chtimes(filepath.Join(r.dir, path), old, old); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r.age("a.go", "data.go", "broken.go")
 	s := open(t)
 	got := update(t, s, r.dir, index.Options{})
 	if len(got.Gaps) != 1 || got.Gaps[0] != (index.Gap{Path: "data.go", What: "it has 5 MB, which is taken for data"}) {

@@ -79,6 +79,7 @@ func TestUnchangedIsToldByTheListing(t *testing.T) {
 		if err := os.Chtimes(file, at, at); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(2 * grain(at)) // until the time of the change tells
 	}
 	write("a.go", "package a\n\nfunc F() {}\n", at)
 	write("b.go", "package a\n\nfunc G() {}\n", at)

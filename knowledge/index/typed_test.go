@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
@@ -149,10 +148,7 @@ func TestCallsOfModulesThatCome(t *testing.T) {
 	}
 	r.write("go.sum", "")
 	r.write("a.go", "package app\n\n// A is said.\nfunc A() {}\n")
-	old := time.Now().Add(-time.Hour) // else it is read again, since its time can't tell
-	if err := os.Chtimes(filepath.Join(r.dir, "a.go"), old, old); err != nil {
-		t.Fatal(err)
-	}
+	r.age("a.go") // else it is read again, since its time can't tell
 	update(t, s, r.dir, index.Options{})
 	r.write("go.sum", "example.com/Lib v1.0.0 h1:z=\n")
 	if got := update(t, s, r.dir, o); got.Repository.Calls != knowledge.FreshCalls || asked != 3 {
