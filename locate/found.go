@@ -82,7 +82,8 @@ func (f *Found) Admits(d *knowledge.Decl) bool { return f.s.admits(d) }
 
 // Answer makes the answer, in an order of somebody else as far as there is one.
 func (f *Found) Answer(o Order) (*Answer, error) {
-	s := *f.s // each order begins with what was found
+	s := *f.s                            // each order begins with what was found
+	s.ctx = context.WithoutCancel(s.ctx) // somebody whose time is over gets it, too
 	s.found = map[int64]*candidate{}
 	for id, c := range f.s.found {
 		c := *c

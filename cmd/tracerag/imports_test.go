@@ -37,7 +37,7 @@ var layers = map[string][]string{
 
 	"locate":                  {"code", "code/words", "knowledge", "knowledge/lookup", "phrase", "rank", "trace/symbol", "visible"},
 	"knowledge/knowledgetest": {"code", "code/words", "knowledge"},
-	"bench/locating":          {"bench/corpus", "eval/retrieval", "knowledge", "knowledge/index", "knowledge/knowledgetest", "llm", "locate", "rank"},
+	"bench/locating":          {"bench/corpus", "eval/retrieval", "knowledge", "knowledge/index", "knowledge/knowledgetest", "llm", "locate", "locate/guided", "locate/treesearch", "rank"},
 
 	"trace/recordtest":        {"trace", "trace/store", "trace/target"},
 	"trace/profiles":          {"trace", "trace/symbol", "trace/target"},
@@ -52,7 +52,7 @@ var layers = map[string][]string{
 	"knowledge/lookup":        {"code", "knowledge", "trace/symbol", "visible"},
 	"knowledge/sources":       {"knowledge", "knowledge/index", "knowledge/lookup", "locate"},
 	"knowledge/index":         {"code", "code/calls", "code/words", "knowledge", "phrase", "trace", "trace/store", "trace/symbol", "visible"},
-	"locate/guided":           {"knowledge", "llm/metered", "locate", "rank", "summary", "visible"},
+	"locate/guided":           {"code", "code/words", "knowledge", "knowledge/lookup", "llm/metered", "locate", "locate/treesearch", "rank", "summary", "visible"},
 	"locate/treesearch":       {},
 	"summary":                 {"code", "knowledge", "llm", "llm/metered", "llm/throttle", "visible"},
 	"redact":                  {"code/words", "redact/rules"},

@@ -105,9 +105,6 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 		if err := r.Write(a.stdout); err != nil {
 			return a.fail(err)
 		}
-		if r.Has.Files == 0 {
-			a.complain("%s has no Go files: of a bare repository, index a clone that has the files", r.Root)
-		}
 		if r.CallsLeft > 0 {
 			a.note("%s: calls were left out, they take about %.0f s: tracerag index --edges=yes makes them", r.Repository, r.CallsLeft)
 		}

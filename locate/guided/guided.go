@@ -7,7 +7,9 @@
 //   - levels.go: repositories, then packages, then files, then functions (Rafiei Oskooei et al.
 //     2026);
 //   - summaries.go: files by one line each, then by what all their declarations do (Tawosi et
-//     al. 2025, "Meta-RAG").
+//     al. 2025, "Meta-RAG");
+//   - search.go: functions one by one, each with a reward, the best ones in a summary with a plan,
+//     and then what the model wants to look at (Ma et al. 2024, "RepoUnderstander").
 //
 // A model orders and adds. What words found keeps its order behind what the model chose:
 // a wrong answer costs places, and hides nothing.
@@ -58,6 +60,7 @@ type strategy struct {
 // strategies are what Locate dispatches to.
 var strategies = []strategy{
 	{Words, (*Guide).words},
+	{Search, (*Guide).search},
 }
 
 // All returns the strategies, the one without a model first.
@@ -75,6 +78,7 @@ type Guide struct {
 	Book    *summary.Book
 	Model   *metered.Model // nil: only Words
 	Options locate.Options
+	Search  SearchOptions
 }
 
 // Answer is what was found, and how.
@@ -86,6 +90,10 @@ type Answer struct {
 	Read  []Listed `json:"read,omitempty"`
 	Write []Listed `json:"write,omitempty"`
 	New   []Listed `json:"new,omitempty"`
+	// Plan says what the model would change.
+	Plan string `json:"plan,omitempty"`
+	// Steps are what the model looked at.
+	Steps []Step `json:"steps,omitempty"`
 	// Ways are, for each of Functions, what was chosen on the way to it.
 	Ways [][]Step `json:"ways,omitempty"`
 	// Notes say what was left out, and why.
