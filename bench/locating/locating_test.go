@@ -78,6 +78,16 @@ func TestRun(t *testing.T) {
 			t.Errorf("no line %q in\n%s", want, out.String())
 		}
 	}
+	set = corpusOf(t)
+	set.how = "search"
+	out.Reset()
+	if err := run(&out, io.Discard, set); err != nil || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "the tree 1.000 1.000") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	set.how = "guess"
+	if err := run(io.Discard, io.Discard, set); err == nil || err.Error() != "-how=guess: must be search" {
+		t.Error(err)
+	}
 	if err := run(io.Discard, io.Discard, settings{}); err == nil || !strings.Contains(err.Error(), "-clones DIR") {
 		t.Errorf("without directories: %v", err)
 	}

@@ -36,8 +36,9 @@ func main() {
 	embed := flag.String("embed", "", "also measure vectors, made by the `URL` of a server of embeddings (hours with a slow one)")
 	embedModel := flag.String("embed-model", "default", "the `model` that makes them")
 	vectors := flag.String("vectors", filepath.Join(os.TempDir(), "locating-vectors"), "the `file` that keeps them")
+	how := flag.String("how", "", "measure only a `STRATEGY` that asks a model, by a scripted one: search")
 	flag.Parse()
-	if err := run(os.Stdout, os.Stderr, settings{*corpus, *clones, *split, *refit, *ablate, *cases, *decoys, *embed, *embedModel, *vectors}); err != nil {
+	if err := run(os.Stdout, os.Stderr, settings{*corpus, *clones, *split, *refit, *ablate, *cases, *decoys, *embed, *embedModel, *vectors, *how}); err != nil {
 		fmt.Fprintln(os.Stderr, "locating:", err)
 		os.Exit(1)
 	}
@@ -49,6 +50,8 @@ type settings struct {
 	decoys                string
 
 	embed, embedModel, vectors string
+
+	how string
 }
 
 func run(w, log io.Writer, set settings) error {
@@ -66,6 +69,9 @@ func run(w, log io.Writer, set settings) error {
 	}
 	fmt.Fprintf(log, "%d commits read in %.0f s\n", len(all), time.Since(start).Seconds())
 
+	if set.how != "" {
+		return measureHow(w, all, set.how)
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%d cases of %s, %d of which changed a function; the report alone, the whole repository\n\n", len(all), set.split, len(withFunctions(all)))
 	header(t)
