@@ -62,9 +62,8 @@ func (f *Found) Candidates() []knowledge.Decl {
 // Order is what comes first in an answer, whatever the evidence says. What it does not name
 // keeps its order behind.
 type Order struct {
-	Repositories []int64
-	Files        []knowledge.File // behind those of Functions
-	Functions    []Chosen
+	Files     []knowledge.File // behind those of Functions
+	Functions []Chosen
 }
 
 // Chosen is a function, and what made somebody choose it.
@@ -99,15 +98,6 @@ func (f *Found) Answer(o Order) (*Answer, error) {
 		if c.place == 0 {
 			c.place = i + 1
 			c.mark(chosen.Reason.Kind, chosen.Reason.Weight, chosen.Reason.What)
-		}
-	}
-	s.repos, s.routed = slices.Clone(s.repos), slices.Clone(s.routed)
-	for i := len(o.Repositories) - 1; i >= 0; i-- {
-		at := slices.IndexFunc(s.repos, func(r knowledge.Repository) bool { return r.ID == o.Repositories[i] })
-		if at >= 0 {
-			r, score := s.repos[at], s.routed[at]
-			s.repos = slices.Insert(slices.Delete(s.repos, at, at+1), 0, r)
-			s.routed = slices.Insert(slices.Delete(s.routed, at, at+1), 0, score)
 		}
 	}
 	s.files = o.Files

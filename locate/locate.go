@@ -28,6 +28,9 @@ type Options struct {
 	Limit   int      // of functions, files and packages; 0 is 10
 	// Nearest finds functions by vectors; nil has none.
 	Nearest Nearest
+	// Repositories are those to look into, the likeliest first; nil is the three that the
+	// question is likeliest about.
+	Repositories []int64
 	// Text reads a file of a repository, for several goroutines; nil reads the working tree.
 	Text func(r *knowledge.Repository, path string) ([]byte, error)
 }

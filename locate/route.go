@@ -32,10 +32,27 @@ func (s *search) route() error {
 	} else if len(s.repos) == 1 {
 		s.routed[0] = 1
 	}
+	if len(s.o.Repositories) > 0 {
+		s.first(s.o.Repositories)
+		s.scope = s.o.Repositories
+		return nil
+	}
 	for i := range min(len(s.repos), repositories) {
 		s.scope = append(s.scope, s.repos[i].ID)
 	}
 	return nil
+}
+
+// first puts repositories in front of the others.
+func (s *search) first(ids []int64) {
+	for _, id := range slices.Backward(ids) {
+		at := slices.IndexFunc(s.repos, func(r knowledge.Repository) bool { return r.ID == id })
+		if at >= 0 {
+			r, score := s.repos[at], s.routed[at]
+			s.repos = slices.Insert(slices.Delete(s.repos, at, at+1), 0, r)
+			s.routed = slices.Insert(slices.Delete(s.routed, at, at+1), 0, score)
+		}
+	}
 }
 
 func (s *search) routeAll() error {

@@ -84,8 +84,18 @@ func TestRun(t *testing.T) {
 	if err := run(&out, io.Discard, set); err != nil || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "the tree 1.000 1.000") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
+	set.how = "rerank,levels,summaries"
+	out.Reset()
+	if err := run(&out, io.Discard, set); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"rerank 1 1.000 1.000 1.000", "levels 1 1.000 1.000 1.000", "summaries 1 1.000 1.000 1.000"} {
+		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {
+			t.Errorf("no line %q in\n%s", want, out.String())
+		}
+	}
 	set.how = "guess"
-	if err := run(io.Discard, io.Discard, set); err == nil || err.Error() != "-how=guess: must be search" {
+	if err := run(io.Discard, io.Discard, set); err == nil || !strings.Contains(err.Error(), `unknown strategy "guess"`) {
 		t.Error(err)
 	}
 	if err := run(io.Discard, io.Discard, settings{}); err == nil || !strings.Contains(err.Error(), "-clones DIR") {

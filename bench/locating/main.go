@@ -36,7 +36,7 @@ func main() {
 	embed := flag.String("embed", "", "also measure vectors, made by the `URL` of a server of embeddings (hours with a slow one)")
 	embedModel := flag.String("embed-model", "default", "the `model` that makes them")
 	vectors := flag.String("vectors", filepath.Join(os.TempDir(), "locating-vectors"), "the `file` that keeps them")
-	how := flag.String("how", "", "measure only a `STRATEGY` that asks a model, by a scripted one: search")
+	how := flag.String("how", "", "measure these `strategies` with a scripted model, and nothing else: rerank,levels,summaries; or search")
 	flag.Parse()
 	if err := run(os.Stdout, os.Stderr, settings{*corpus, *clones, *split, *refit, *ablate, *cases, *decoys, *embed, *embedModel, *vectors, *how}); err != nil {
 		fmt.Fprintln(os.Stderr, "locating:", err)
@@ -70,7 +70,10 @@ func run(w, log io.Writer, set settings) error {
 	fmt.Fprintf(log, "%d commits read in %.0f s\n", len(all), time.Since(start).Seconds())
 
 	if set.how != "" {
-		return measureHow(w, all, set.how)
+		if set.how == "search" {
+			return measureHow(w, all, set.how)
+		}
+		return guideAll(w, all, set.how, set.cases)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%d cases of %s, %d of which changed a function; the report alone, the whole repository\n\n", len(all), set.split, len(withFunctions(all)))

@@ -469,3 +469,9 @@ func (r *Repository) Functions(f func(d *knowledge.Decl, doc, text string)) {
 		}
 	}
 }
+
+// ImportPath returns the import path of a directory.
+func (r *Repository) ImportPath(dir string) string {
+	_, p := r.module(dir)
+	return p
+}

@@ -60,6 +60,9 @@ type strategy struct {
 // strategies are what Locate dispatches to.
 var strategies = []strategy{
 	{Words, (*Guide).words},
+	{Rerank, (*Guide).rerank},
+	{Levels, (*Guide).levels},
+	{Summaries, (*Guide).summaries},
 	{Search, (*Guide).search},
 }
 

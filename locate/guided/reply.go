@@ -13,13 +13,16 @@ import (
 // reply reads what a model answers about a list. It is lenient in form: "[7] why", "7. why",
 // "- `name`: why" and "7, 3, 12" are choices; other lines are talk.
 type reply struct {
-	items []item
-	most  int // 0 is any
+	items    []item
+	shown    []bool   // nil: all of them
+	most     int      // 0 is any
+	sections []string // "WRITE": headings in the reply; the last one's choices are free texts
 
 	byName  map[string]int // of items; -1 is several
 	times   int            // that a reply was read
 	picks   []pick
 	unknown []string // names and numbers that are in no list
+	free    []string // what is in the last section
 }
 
 // errNothing is what is wrong with a reply without a choice.
@@ -28,13 +31,23 @@ var errNothing = errors.New("no line begins with a number in brackets, and it is
 // read reads a reply. Choices that are not in the list are refused the first time.
 func (r *reply) read(text string) error {
 	r.times++
-	r.picks, r.unknown = nil, nil
+	r.picks, r.unknown, r.free = nil, nil, nil
 	seen := map[int]bool{}
 	none := false
+	section := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
+		if s, rest := r.section(line); s != "" {
+			section, line = s, rest
+		}
 		if isNone(line) {
 			none = true
+			continue
+		}
+		if n := len(r.sections); n > 0 && section == r.sections[n-1] {
+			if line = bullet.ReplaceAllString(line, ""); line != "" && len(r.free) < r.most {
+				r.free = append(r.free, said(line))
+			}
 			continue
 		}
 		picks, unknown := r.line(line)
@@ -42,6 +55,7 @@ func (r *reply) read(text string) error {
 		for _, p := range picks {
 			if !seen[p.at] && (r.most == 0 || len(r.picks) < r.most) {
 				seen[p.at] = true
+				p.section = section
 				r.picks = append(r.picks, p)
 			}
 		}
@@ -52,12 +66,26 @@ func (r *reply) read(text string) error {
 // judge says what is wrong with the reply that was read.
 func (r *reply) judge(none bool) error {
 	if len(r.unknown) > 0 && r.times == 1 {
-		return fmt.Errorf("%s is not in the list, whose numbers are 1 to %d", cut(visible.Line(r.unknown[0]), 100), len(r.items))
+		return fmt.Errorf("%s is not in the list: choose numbers that it has", cut(visible.Line(r.unknown[0]), 100))
 	}
-	if len(r.picks) == 0 && len(r.unknown) == 0 && !none {
+	if len(r.picks)+len(r.unknown)+len(r.free) == 0 && !none {
 		return errNothing
 	}
 	return nil
+}
+
+// section returns the section that a line begins, and what is behind its name: "**WRITE:** [7]".
+func (r *reply) section(line string) (name, rest string) {
+	head := strings.TrimLeft(line, "#*-_ ")
+	for _, s := range r.sections {
+		if len(head) >= len(s) && strings.EqualFold(head[:len(s)], s) {
+			rest := strings.TrimLeft(head[len(s):], "*_ ")
+			if rest == "" || rest[0] == ':' {
+				return s, strings.TrimLeft(rest, ":*_ ")
+			}
+		}
+	}
+	return "", line
 }
 
 func isNone(line string) bool {
@@ -76,7 +104,7 @@ func (r *reply) line(line string) (picks []pick, unknown []string) {
 	if onlyNumbers.MatchString(line) {
 		for _, n := range number.FindAllString(line, -1) {
 			if at, ok := r.number(n); ok {
-				picks = append(picks, pick{at, ""})
+				picks = append(picks, pick{at: at})
 			} else {
 				unknown = append(unknown, "["+n+"]")
 			}
@@ -90,16 +118,16 @@ func (r *reply) line(line string) (picks []pick, unknown []string) {
 		}
 		name, why := head(rest)
 		if at, ok := r.named(name); ok {
-			return []pick{{at, said(why)}}, nil // "1. name": a name can't be meant otherwise
+			return []pick{{at: at, why: said(why)}}, nil // "1. name": a name can't be meant otherwise
 		}
 		if at, ok := r.number(n); ok {
-			return []pick{{at, said(rest)}}, nil
+			return []pick{{at: at, why: said(rest)}}, nil
 		}
 		return nil, []string{"[" + n + "]"}
 	}
 	name, why := head(bullet.ReplaceAllString(line, ""))
 	if at, ok := r.named(name); ok {
-		return []pick{{at, said(why)}}, nil
+		return []pick{{at: at, why: said(why)}}, nil
 	}
 	if looksLikeName(name) && (bullet.MatchString(line) || why == "" || strings.Contains(line, ":")) {
 		return nil, []string{name}
@@ -109,14 +137,19 @@ func (r *reply) line(line string) (picks []pick, unknown []string) {
 
 func (r *reply) number(text string) (int, bool) {
 	n, err := strconv.Atoi(text)
-	return n - 1, err == nil && n >= 1 && n <= len(r.items)
+	return n - 1, err == nil && n >= 1 && n <= len(r.items) && r.has(n-1)
 }
+
+func (r *reply) has(at int) bool { return r.shown == nil || r.shown[at] }
 
 // named returns the item of a name, if one alone has it.
 func (r *reply) named(name string) (int, bool) {
 	if r.byName == nil {
 		r.byName = map[string]int{}
 		for i := range r.items {
+			if !r.has(i) {
+				continue
+			}
 			for _, n := range r.items[i].names {
 				if at, ok := r.byName[n]; ok && at != i {
 					r.byName[n] = -1

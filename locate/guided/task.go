@@ -6,9 +6,11 @@ import (
 	"fmt"
 
 	"tracerag/knowledge"
+	"tracerag/knowledge/lookup"
 	"tracerag/llm/metered"
 	"tracerag/locate"
 	"tracerag/rank"
+	"tracerag/summary"
 )
 
 // task is one question on its way to an answer.
@@ -19,6 +21,8 @@ type task struct {
 	q     locate.Question
 	found *locate.Found
 	repos []knowledge.Repository // the likeliest first
+	scope []knowledge.Repository // those that were looked into
+	terms map[string]bool        // of the question
 
 	notes []string
 	ways  map[int64][]Step // to declarations
@@ -26,12 +30,33 @@ type task struct {
 
 // begin looks for candidates by words.
 func (g *Guide) begin(ctx context.Context, q locate.Question, how How) (*task, error) {
-	f, err := locate.Find(ctx, g.Store, q, g.Options)
-	if err != nil {
-		return nil, err
+	t := &task{Guide: new(Guide), ctx: ctx, how: how, q: q, ways: map[int64][]Step{}, terms: map[string]bool{}}
+	*t.Guide = *g
+	if t.Options.Text == nil {
+		t.Options.Text = lookup.ReadTree
 	}
-	repos, _ := f.Repositories()
-	return &task{Guide: g, ctx: ctx, how: how, q: q, found: f, repos: repos, ways: map[int64][]Step{}}, nil
+	if t.Book == nil {
+		t.Book = &summary.Book{Store: g.Store, Read: t.Options.Text}
+	}
+	terms, _ := rank.Terms(rank.Question{Text: middleCut(q.Text, 8*mostReport)}, rank.Default)
+	for _, term := range terms {
+		t.terms[term] = true
+	}
+	return t, t.lookInto(g.Options.Repositories)
+}
+
+// lookInto looks for candidates by words in some repositories.
+func (t *task) lookInto(repositories []int64) error {
+	o := t.Options
+	o.Repositories = repositories
+	f, err := locate.Find(t.ctx, t.Store, t.q, o)
+	if err != nil {
+		return err
+	}
+	t.found = f
+	repos, n := f.Repositories()
+	t.repos, t.scope = repos, repos[:n]
+	return nil
 }
 
 // end makes the answer. With an error it has what was found until then.
