@@ -102,7 +102,7 @@ func (a *agent) summarise(best []ranked) error {
 // that it answers with, the likeliest first; none if it answers in no form.
 func (a *agent) run(steps int) ([]pick, error) {
 	for left := steps; ; left-- {
-		r := actReply{reply: reply{items: a.items(), most: a.Options.Limit}, may: left > 0}
+		r := actReply{reply: reply{items: a.items(), most: chosenFunctions}, may: left > 0}
 		err := a.Model.AskInForm(a.ctx, metered.Question{Kind: "search step", System: system, User: a.prompt(left)}, r.read)
 		if wrong := (*metered.FormError)(nil); errors.As(err, &wrong) {
 			a.note("%v: the rewards have the last word", wrong)
@@ -133,7 +133,7 @@ func (a *agent) run(steps int) ([]pick, error) {
 // prompt is the question of a step: what was shown, and what was done. The observations that are
 // the longest ago are left out first.
 func (a *agent) prompt(left int) string {
-	end := fmt.Sprintf(actForm, a.Options.Limit) + "\n"
+	end := fmt.Sprintf(actForm, chosenFunctions) + "\n"
 	if left > 0 {
 		end += fmt.Sprintf(stepsLeft, left)
 	} else {
@@ -145,7 +145,7 @@ func (a *agent) prompt(left int) string {
 	room := a.Model.Room(system, askAct, end, parts("", "", "", ""))
 	room -= room / 20
 	report := a.report(room / 4)
-	plan := cut(a.plan, room) // a plan has at most as many tokens as bytes
+	plan := cut(a.plan, max(room, 0)) // a plan has at most as many tokens as bytes
 	room -= a.Model.Count(report) + a.Model.Count(plan)
 	var functions strings.Builder
 	for i, s := range a.shown {

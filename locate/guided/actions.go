@@ -106,7 +106,11 @@ func (a *agent) searchType(name string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		for _, m := range methods[:min(len(methods), mostShown)] {
+		for i := range methods[:min(len(methods), mostShown)] {
+			m, err := a.unit(&methods[i])
+			if err != nil {
+				return "", err
+			}
 			fmt.Fprintln(&b, a.named(m, "search_type "+name))
 		}
 		b.WriteString(others(len(methods), "methods"))
@@ -117,8 +121,8 @@ func (a *agent) searchType(name string) (string, error) {
 	return b.String(), nil
 }
 
-// methods returns the methods of a type in its package: those with words of the report first.
-func (a *agent) methods(u *lookup.Unit) ([]*lookup.Unit, error) {
+// methods returns the methods of a type, in the order of words.
+func (a *agent) methods(u *lookup.Unit) ([]knowledge.Decl, error) {
 	files, err := a.Store.Product(a.ctx, u.Decl.Repository)
 	if err != nil {
 		return nil, err
@@ -130,26 +134,12 @@ func (a *agent) methods(u *lookup.Unit) ([]*lookup.Unit, error) {
 		}
 	}
 	decls, err := a.Store.In(a.ctx, ids)
-	if err != nil {
-		return nil, err
-	}
 	decls = slices.DeleteFunc(decls, func(d knowledge.Decl) bool {
 		of, _, _ := strings.Cut(strings.NewReplacer("(*", "", ")", "").Replace(d.Name), ".")
 		return d.Kind != code.Method || of != u.Decl.Name
 	})
 	slices.SortStableFunc(decls, func(x, y knowledge.Decl) int { return a.tree.placeOf(&x) - a.tree.placeOf(&y) })
-	var out []*lookup.Unit
-	for i := range decls[:min(len(decls), mostShown+1)] {
-		m, err := a.unit(&decls[i])
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, m)
-	}
-	for len(out) > mostShown && len(out) < len(decls) {
-		out = append(out, out[0]) // only counted
-	}
-	return out, nil
+	return decls, err
 }
 
 func (a *agent) searchFunction(name string) (string, error) {
