@@ -79,10 +79,14 @@ func TestRun(t *testing.T) {
 		}
 	}
 	set = corpusOf(t)
-	set.how = "search"
+	set.how, set.calls = "search", t.TempDir()
 	out.Reset()
-	if err := run(&out, io.Discard, set); err != nil || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "the tree 1.000 1.000") {
+	var log bytes.Buffer
+	if err := run(&out, &log, set); err != nil || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "the tree 1.000 1.000") {
 		t.Errorf("%v\n%s", err, out.String())
+	}
+	if !strings.Contains(log.String(), "one: 1 calls, 1 of them of declarations of the store") {
+		t.Error(log.String())
 	}
 	set.how = "rerank,levels,summaries"
 	out.Reset()

@@ -37,8 +37,9 @@ func main() {
 	embedModel := flag.String("embed-model", "default", "the `model` that makes them")
 	vectors := flag.String("vectors", filepath.Join(os.TempDir(), "locating-vectors"), "the `file` that keeps them")
 	how := flag.String("how", "", "measure these `strategies` with a scripted model, and nothing else: rerank,levels,summaries; or search")
+	calls := flag.String("calls", "", "the `directory` that keeps the calls of the commits: -how=search with them (minutes, downloads)")
 	flag.Parse()
-	if err := run(os.Stdout, os.Stderr, settings{*corpus, *clones, *split, *refit, *ablate, *cases, *decoys, *embed, *embedModel, *vectors, *how}); err != nil {
+	if err := run(os.Stdout, os.Stderr, settings{*corpus, *clones, *split, *refit, *ablate, *cases, *decoys, *embed, *embedModel, *vectors, *how, *calls}); err != nil {
 		fmt.Fprintln(os.Stderr, "locating:", err)
 		os.Exit(1)
 	}
@@ -51,7 +52,7 @@ type settings struct {
 
 	embed, embedModel, vectors string
 
-	how string
+	how, calls string
 }
 
 func run(w, log io.Writer, set settings) error {
@@ -71,7 +72,7 @@ func run(w, log io.Writer, set settings) error {
 
 	if set.how != "" {
 		if set.how == "search" {
-			return measureHow(w, all, set.how)
+			return searching(w, log, all, set)
 		}
 		return guideAll(w, all, set.how, set.cases)
 	}

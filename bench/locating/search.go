@@ -24,14 +24,14 @@ const rewards = 60
 
 // reward is what a scripted model says of a function, 1 to 10: its true value and noise of the
 // normal distribution, rounded. The true value is 9 of what the fix changed, 5 of what is in a
-// file with that, 4 of what is in its package, and 2 of others.
-// The noise is known by the case and the function, so that all orders have the same.
-func reward(c *loaded, d *knowledge.Decl, noise float64) float64 {
+// file with that, or calls it (where the calls are known), 4 of what is in its package, and 2 of
+// others. The noise is known by the case and the function, so that all orders have the same.
+func reward(c *loaded, d *knowledge.Decl, callers map[int64]bool, noise float64) float64 {
 	value := 2.0
 	switch {
 	case c.IsGold(d.Path, d.Name):
 		value = 9
-	case slices.ContainsFunc(c.Gold, func(g corpus.Gold) bool { return g.File == d.Path }):
+	case c.IsGoldFile(d.Path), callers[d.ID]:
 		value = 5
 	case slices.ContainsFunc(c.Gold, func(g corpus.Gold) bool { return path.Dir(g.File) == path.Dir(d.Path) }):
 		value = 4
@@ -49,8 +49,7 @@ type variant struct {
 	tree  treesearch.Options
 }
 
-// variants are what docs/locating.md has figures of. What c and the numbers at once are tried with was
-// chosen on the first half of the cases alone.
+// variants are what docs/locating.md has figures of.
 var variants = []variant{
 	{"the first 60 by words", rewards, treesearch.Options{}},
 	{"the tree", 0, treesearch.Options{}},
@@ -85,11 +84,15 @@ func searchAll(all []*loaded, noises []float64) ([][][]searched, error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", all[i].ID, err)
 		}
+		callers, err := callersOfGold(all[i])
+		if err != nil {
+			return err
+		}
 		for n, noise := range noises {
 			for v := range variants {
 				t, err := guided.NewTree(context.Background(), all[i].store, q, f)
 				if err == nil {
-					out[n][v][i], err = searchOne(all[i], t, &variants[v], noise)
+					out[n][v][i], err = searchOne(all[i], t, &variants[v], callers, noise)
 				}
 				if err != nil {
 					return fmt.Errorf("%s: %w", all[i].ID, err)
@@ -100,11 +103,27 @@ func searchAll(all []*loaded, noises []float64) ([][][]searched, error) {
 	})
 }
 
-func searchOne(c *loaded, t *guided.Tree, v *variant, noise float64) (searched, error) {
+// callersOfGold are the functions that call what the fix changed.
+func callersOfGold(c *loaded) (map[int64]bool, error) {
+	var ids []int64
+	for _, e := range c.store.Edges {
+		ids = append(ids, e.Callee)
+	}
+	decls, err := c.store.Decls(context.Background(), ids)
+	out := map[int64]bool{}
+	for i, d := range decls {
+		if e := c.store.Edges[i]; c.IsGold(d.Path, d.Name) && e.Kind == knowledge.Static {
+			out[e.Caller] = true
+		}
+	}
+	return out, err
+}
+
+func searchOne(c *loaded, t *guided.Tree, v *variant, callers map[int64]bool, noise float64) (searched, error) {
 	n := 0
 	worth := func(_ context.Context, leaves []treesearch.Node) (out []float64, _ error) {
 		for _, l := range leaves {
-			out = append(out, reward(c, t.Decl(l), noise)/10)
+			out = append(out, reward(c, t.Decl(l), callers, noise)/10)
 			n++
 		}
 		return out, nil
@@ -127,10 +146,15 @@ func searchOne(c *loaded, t *guided.Tree, v *variant, noise float64) (searched, 
 	return s, nil
 }
 
-// searching measures what the tree of --how=search adds: the gold among the best ten, when
-// each of two ways asks for the rewards of 60 functions.
-func searching(w io.Writer, all []*loaded) error {
+// searching measures what the tree of --how=search adds: is the gold among the best ten, when
+// each way asks for the rewards of 60 functions? The halves are every other case.
+func searching(w, log io.Writer, all []*loaded, set settings) error {
 	all = withFunctions(all)
+	if set.calls != "" {
+		if err := withCalls(log, all, set); err != nil {
+			return err
+		}
+	}
 	noises := []float64{0, 1.5, 2.5}
 	found, err := searchAll(all, noises)
 	if err != nil {
@@ -163,12 +187,4 @@ func reciprocalsOf(rs []searched) []float64 {
 		out = append(out, r.Reciprocal())
 	}
 	return out
-}
-
-// measureHow measures one strategy that asks a model.
-func measureHow(w io.Writer, all []*loaded, how string) error {
-	if how != "search" {
-		return fmt.Errorf("-how=%s: must be search", how)
-	}
-	return searching(w, all)
 }

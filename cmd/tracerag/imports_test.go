@@ -37,7 +37,7 @@ var layers = map[string][]string{
 
 	"locate":                  {"code", "code/words", "knowledge", "knowledge/lookup", "phrase", "rank", "trace/symbol", "visible"},
 	"knowledge/knowledgetest": {"code", "code/words", "knowledge"},
-	"bench/locating":          {"bench/corpus", "eval/retrieval", "knowledge", "knowledge/index", "knowledge/knowledgetest", "llm", "llm/metered", "locate", "locate/guided", "locate/treesearch", "prompt/tokens", "rank", "summary"},
+	"bench/locating":          {"bench/corpus", "code", "code/calls", "eval/retrieval", "knowledge", "knowledge/index", "knowledge/knowledgetest", "llm", "llm/metered", "locate", "locate/guided", "locate/treesearch", "prompt/tokens", "rank", "summary"},
 
 	"trace/recordtest":        {"trace", "trace/store", "trace/target"},
 	"trace/profiles":          {"trace", "trace/symbol", "trace/target"},

@@ -82,6 +82,9 @@ type Guide struct {
 	Model   *metered.Model // nil: only Words
 	Options locate.Options
 	Search  SearchOptions
+	// Learn sees each file before source of it is sent: package redact learns secrets from whole
+	// files. nil: nobody does.
+	Learn func(text string)
 }
 
 // Answer is what was found, and how.

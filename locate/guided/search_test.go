@@ -397,6 +397,34 @@ func TestTreeRewards(t *testing.T) {
 	}
 }
 
+// TestSearchMasks: a password that another line of the file names is masked in a function.
+func TestSearchMasks(t *testing.T) {
+	m := &searchModel{reward: halfIsWrong, summary: "PLAN: x", steps: []string{"ACT: search_function Draw", "ANSWER:\nNONE"}}
+	g := guideOf(nil, map[string]string{"go.mod": "module example.com/app\n",
+		"a.go": "package a\n\nconst password = \"tr0ub4dor\"\n\n// Draw draws the border.\nfunc Draw() { println(\"tr0ub4dor\") }\n"})
+	learned := ""
+	g.Learn = func(text string) {
+		if strings.Contains(text, "password =") {
+			learned = "tr0ub4dor"
+		}
+	}
+	g.Model = metered.New(metered.Options{Model: "scripted", Ask: m.ask, Window: 16000, MaxTokens: 500, Count: func(s string) int { return (len(s) + 3) / 4 },
+		Mask: func(s string) string {
+			if learned == "" {
+				return s
+			}
+			return strings.ReplaceAll(s, learned, "[secret]")
+		}})
+	if _, err := g.Locate(t.Context(), locate.Question{Text: borderReport}, Search); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range m.sent {
+		if strings.Contains(x.Content, "tr0ub4dor") || !strings.Contains(x.Content, "FUNCTIONS") {
+			t.Errorf("%s", x.Content)
+		}
+	}
+}
+
 func TestRewardReply(t *testing.T) {
 	for text, want := range map[string]string{
 		"[1] a => 7\n[2] b => 2":                  "7 a, 2 b",
