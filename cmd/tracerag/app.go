@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"tracerag/llm/metered"
 	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/prompt"
@@ -210,7 +211,7 @@ func (a *app) fail(err error) int {
 	a.hint(more)
 	var big *prompt.OverWindowError
 	var over *prompt.OverBudgetError
-	if errors.As(err, &big) || errors.As(err, &over) {
+	if errors.As(err, &big) || errors.As(err, &over) || isA[*metered.TooLongError](err) {
 		return exitTooLarge
 	}
 	return exitFailure

@@ -1,26 +1,44 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
 
+	"tracerag/knowledge/lookup"
+	"tracerag/knowledge/sqlite"
+	"tracerag/llm/metered"
 	"tracerag/locate"
+	"tracerag/locate/guided"
+	"tracerag/summary"
 	"tracerag/visible"
 )
 
 const locateHelp = `
 locate lists the functions, files and repositories that a report is about, with reasons.
-Nothing is run and no model is asked: the report is held against what "tracerag index"
-keeps. That is brought up to date first, and made if it is missing.
+Nothing is run, and no model is asked but by --how: the report is held against what
+"tracerag index" keeps. That is brought up to date first, and made if it is missing.
 
   tracerag locate "panic when the table has no rows"
   go test ./... 2>&1 | tracerag locate -              stack traces and positions count most
   tracerag locate --trace @last "the border is cut"   what ran comes first
 
 The first line of the report is its title. The last lines say which saved runs executed the
-best functions, and which test to record to see the first one at work.`
+best functions, and which test to record to see the first one at work.
+
+--how has a model choose (docs/locating.md has what each takes):
+  words      no model; the default
+  rerank     one question about the best functions by words
+  levels     repositories, packages, files, functions: a question each
+  summaries  files by a line each, then by what their declarations do
+  search     functions by rewards; then the model looks around from the best
+The questions have names, signatures, comments and lines of your source. Answers are kept:
+the same command asks nothing twice.`
 
 func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, locateHelp)
@@ -31,9 +49,15 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	asJSON := f.Bool("json", false, "print the answer as JSON")
 	var k knowledgeFlags
 	k.add(f)
-	var e embedFlags
+	var m meteredFlags
+	e := embedFlags{server: &m.modelFlags}
 	e.add(f, "also count vectors")
 	a.redactFlag(f)
+	a.section(f, "The model")
+	var how, transcript string
+	addChoice(f, &how, "how", "have a model choose: `HOW` is words (no model), rerank, levels, summaries or search", locateHows()...)
+	m.add(f)
+	f.StringVar(&transcript, "transcript", "", "write questions and answers into `FILE`, a line of JSON each")
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
@@ -42,6 +66,9 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if *limit < 1 {
 		return a.usage(c, fmt.Sprintf("--limit=%d: must be positive", *limit))
+	}
+	if err := m.check(); err != nil {
+		return a.usage(c, err.Error())
 	}
 	q := locate.Question{Text: f.Arg(0), In: *in, Test: *test}
 	if i := strings.LastIndexByte(*test, ':'); i >= 0 {
@@ -83,24 +110,76 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	found, err := locate.Locate(ctx, s, q, locate.Options{Limit: *limit, Nearest: near})
-	if err != nil {
-		return a.fail(err)
+	g := &guided.Guide{Store: s, Options: locate.Options{Limit: *limit, Nearest: near}}
+	found, failed := a.guided(ctx, s, g, &m, q, guided.How(how), transcript)
+	if found != nil {
+		if err := a.printLocated(found, *asJSON); err != nil {
+			return a.fail(err)
+		}
 	}
-	a.masker().Located(found)
+	if errors.Is(failed, context.Canceled) {
+		a.complain("interrupted: what the model answered is kept, and the same command goes on from there")
+		return exitInterrupted
+	}
+	if failed != nil {
+		return a.fail(failed)
+	}
+	return exitOK
+}
+
+func locateHows() (names []string) {
+	for _, h := range guided.All() {
+		names = append(names, string(h))
+	}
+	return names
+}
+
+// guided locates, with a model if how asks for one. With an error there may be what was found
+// until then.
+func (a *app) guided(ctx context.Context, s *sqlite.Store, g *guided.Guide, m *meteredFlags, q locate.Question, how guided.How, transcript string) (_ *guided.Answer, err error) {
+	if how == guided.Words {
+		return g.Locate(ctx, q, how)
+	}
+	var tell func(metered.Exchange)
+	if transcript != "" {
+		var t *metered.Transcript
+		if t, err = metered.NewTranscript(transcript); err != nil {
+			return nil, err
+		}
+		defer func() { err = cmp.Or(err, t.Close()) }()
+		tell = t.Tell
+	}
+	if g.Model, err = a.metered(m, s, a.masker().Text, tell); err != nil {
+		return nil, fmt.Errorf("--how=%s asks a model: %w\n--how=words asks none", how, err)
+	}
+	g.Book = &summary.Book{Store: s, Read: lookup.ReadTree, Kept: s, Model: g.Model.Name()}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	done := a.wait("asking " + g.Model.Name())
+	found, err := g.Locate(ctx, q, how)
+	done()
+	a.note("%s, %s: %s", g.Model.Name(), how, g.Model.Totals())
+	return found, err
+}
+
+// printLocated prints an answer, and says what it lacks.
+func (a *app) printLocated(found *guided.Answer, asJSON bool) error {
+	a.masker().Located(found.Answer)
 	if len(found.Stale) > 0 {
 		a.complain("changed since they were indexed: %s", visible.Line(strings.Join(found.Stale, ", ")))
 	}
-	if *asJSON {
-		err = a.printJSON(found)
-	} else {
-		err = found.Write(a.stdout, a.cwd)
-		if err == nil && len(found.Functions) == 0 {
-			a.note("nothing matches the report")
-		}
+	for _, n := range found.Notes {
+		a.note("%s", visible.Line(n))
 	}
-	if err != nil {
-		return a.fail(err)
+	switch {
+	case asJSON && found.How == guided.Words:
+		return a.printJSON(found.Answer)
+	case asJSON:
+		return a.printJSON(found)
 	}
-	return exitOK
+	err := found.Text(a.stdout, a.cwd)
+	if err == nil && len(found.Functions) == 0 {
+		a.note("nothing matches the report")
+	}
+	return err
 }

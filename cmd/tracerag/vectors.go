@@ -15,16 +15,22 @@ import (
 )
 
 // embedFlags choose the model of embeddings.
-type embedFlags struct{ model, baseURL string }
+type embedFlags struct {
+	model  string
+	server *modelFlags // of the command; nil: there is only the endpoint to choose
+}
 
 func (e *embedFlags) add(f *pflag.FlagSet, what string) {
 	f.StringVar(&e.model, "embed-model", "", what+" of this `MODEL` of the endpoint for embeddings (default: none)")
-	f.StringVar(&e.baseURL, "base-url", "", "the endpoint's `URL` (default: $OPENAI_BASE_URL, or OpenAI's)")
+	if e.server == nil {
+		e.server = &modelFlags{}
+		f.StringVar(&e.server.baseURL, "base-url", "", "the endpoint's `URL` (default: $OPENAI_BASE_URL, or OpenAI's)")
+	}
 }
 
 // embedder returns what makes vectors.
 func (a *app) embedder(e *embedFlags) (index.EmbedFunc, error) {
-	cfg, err := a.modelConfig(&modelFlags{baseURL: e.baseURL}, e.model)
+	cfg, err := a.modelConfig(&modelFlags{baseURL: e.server.baseURL}, e.model)
 	if err != nil {
 		return nil, err
 	}

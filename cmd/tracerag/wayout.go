@@ -11,6 +11,8 @@ import (
 	"tracerag/eval/trial"
 	"tracerag/export"
 	"tracerag/llm"
+	"tracerag/llm/metered"
+	"tracerag/llm/throttle"
 	"tracerag/mcp"
 	"tracerag/prompt"
 	"tracerag/record"
@@ -90,6 +92,15 @@ func wayOut(err error) string {
 	}
 	if isA[*session.NoValuesError](err) {
 		return "record it with tracerag run --values"
+	}
+	if errors.Is(err, throttle.ErrCeiling) {
+		return "--max-cost says how much may be spent"
+	}
+	if isA[*metered.TooLongError](err) {
+		return "choose a model with a larger context (--context-window if yours has one), or ask none: --how=words"
+	}
+	if isA[*metered.FormError](err) {
+		return "ask another model, or none: --how=words"
 	}
 	if isA[*session.MaskError](err) {
 		return "build tracerag with the version of gitleaks in its go.mod, or have it mask nothing: --no-redact"

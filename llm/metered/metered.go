@@ -117,6 +117,26 @@ func New(o Options) *Model {
 	return &Model{o: o, meter: throttle.NewMeter(o.Limits), under: map[string]chan struct{}{}}
 }
 
+// clientTokens is what an answer may have if the configuration does not say.
+const clientTokens = 4000
+
+// Client returns a model of a server. An interruption does not break off what is asked already:
+// its answer is paid for, and kept.
+func Client(c llm.Config, o Options) (*Model, error) {
+	if c.MaxTokens == 0 {
+		c.MaxTokens = clientTokens
+	}
+	client, err := llm.New(c)
+	if err != nil {
+		return nil, err
+	}
+	o.Model, o.MaxTokens = c.Model, c.MaxTokens
+	o.Ask = func(ctx context.Context, r llm.Request, w io.Writer) (llm.Answer, error) {
+		return client.Ask(context.WithoutCancel(ctx), r, w)
+	}
+	return New(o), nil
+}
+
 // Totals returns what all questions took until now.
 func (m *Model) Totals() Totals {
 	m.mu.Lock()

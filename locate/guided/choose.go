@@ -65,6 +65,7 @@ type query struct {
 	items  []item
 	most   int  // choices that are asked for
 	tokens int  // that the list may have, if the window has room for more
+	last   bool // nothing comes after it: a reply in no form is an error
 	named  bool // names count most: three quarters of the room are for them, else half
 }
 
@@ -74,10 +75,10 @@ const form = `Answer with one line for each choice, the likeliest first: its num
 Choose at most %d. Answer NONE if none fits.`
 
 // choose asks the model for some of the items. It returns what the model chose, in its order.
-// A reply in no form is no error: words choose then.
+// A reply in no form is no error if more comes after it: words choose then.
 func (t *task) choose(q query) ([]pick, error) {
 	r := &reply{most: q.most}
-	if err := t.ask(q, fmt.Sprintf(form, q.most), r); err != nil && !t.formless(err) {
+	if err := t.ask(q, fmt.Sprintf(form, q.most), r); err != nil && (q.last || !t.formless(err)) {
 		return nil, err
 	}
 	return r.picks, nil
@@ -216,8 +217,8 @@ const mostReport = 3000
 // report returns the report, or its beginning and end if it is long.
 func (t *task) report(room int) string {
 	room = max(0, min(room, mostReport))
-	text := strings.TrimSpace(visible.Text(t.q.Text))
-	if text = middleCut(text, 8*mostReport); t.Model.Count(text) <= room {
+	text := strings.TrimSpace(visible.Text(middleCut(t.q.Text, 8*mostReport)))
+	if t.Model.Count(text) <= room {
 		return text
 	}
 	low, high := 0, len(text) // bytes that fit, and that do not

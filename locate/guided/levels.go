@@ -43,7 +43,7 @@ func (g *Guide) levels(ctx context.Context, q locate.Question) (*Answer, error) 
 	}
 	files, err := t.chooseFiles("levels: files", packages, chosenFiles, fileTokens, way)
 	if err != nil || len(files) == 0 {
-		return t.end(locate.Order{Files: files}, err)
+		return t.end(locate.Order{}, err)
 	}
 	first, err := t.candidatesIn(files)
 	if err != nil {

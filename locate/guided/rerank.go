@@ -90,7 +90,7 @@ func (t *task) chooseFunctions(kind, ask string, all []knowledge.Decl, tokens in
 		}
 		items[i] = t.functionItem(&all[i], known, texts)
 	}
-	picks, err := t.choose(query{kind: kind, ask: ask, items: items, most: chosenFunctions, tokens: tokens})
+	picks, err := t.choose(query{kind: kind, ask: ask, items: items, most: chosenFunctions, tokens: tokens, last: true})
 	var out []locate.Chosen
 	for i, p := range picks {
 		out = append(out, chosen(all[p.at], i+1, p.why))
