@@ -16,8 +16,8 @@ import (
 type Maker struct {
 	Book  *Book // with what it is kept in
 	Model *metered.Model
-	// Learn sees each file before a part of it is sent: package redact learns secrets from
-	// whole files. nil: nobody does.
+	// Learn sees all files before a part of one is sent: what is a secret in one of them may be
+	// known by its name in another. nil: nobody does.
 	Learn    func(text string)
 	Progress func(done, all int) // files; one call at a time; nil: nobody
 	Parallel int                 // files at a time; 1 if 0
@@ -105,6 +105,11 @@ func (k *Maker) Files(ctx context.Context, files []knowledge.File) error {
 			tasks = append(tasks, t)
 		}
 	}
+	if k.Learn != nil && len(tasks) > 0 {
+		if err := k.learn(ctx, files); err != nil {
+			return err
+		}
+	}
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var failed error
@@ -151,6 +156,26 @@ func (k *Maker) Files(ctx context.Context, files []knowledge.File) error {
 	return failed
 }
 
+// learn shows all files to who hides secrets. Those that lack nothing are among them: so what is
+// sent does not depend on how much was made before an interruption.
+func (k *Maker) learn(ctx context.Context, files []knowledge.File) error {
+	repositories, err := k.Book.Store.Repositories(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range repositories {
+		for i := range files {
+			if files[i].Repository != r.ID || ctx.Err() != nil {
+				continue
+			}
+			if text, err := k.Book.Read(&r, files[i].Path); err == nil {
+				k.Learn(string(text))
+			}
+		}
+	}
+	return ctx.Err()
+}
+
 // file makes what one file lacks.
 func (k *Maker) file(ctx context.Context, f knowledge.File) error {
 	units, err := k.Book.read(ctx, []knowledge.File{f})
@@ -160,9 +185,6 @@ func (k *Maker) file(ctx context.Context, f knowledge.File) error {
 	u := &units[0]
 	if u.text == nil || u.changed {
 		return nil
-	}
-	if k.Learn != nil {
-		k.Learn(string(u.text))
 	}
 	its := items(u)
 	var open []int

@@ -54,7 +54,7 @@ var layers = map[string][]string{
 	"knowledge/index":         {"code", "code/calls", "code/words", "knowledge", "phrase", "trace", "trace/store", "trace/symbol", "visible"},
 	"locate/guided":           {"code", "code/words", "knowledge", "knowledge/lookup", "llm/metered", "locate", "locate/treesearch", "rank", "summary", "visible"},
 	"locate/treesearch":       {},
-	"summary":                 {"code", "knowledge", "llm", "llm/metered", "llm/throttle", "visible"},
+	"summary":                 {"code", "knowledge", "llm", "llm/metered", "llm/throttle", "phrase", "visible"},
 	"redact":                  {"code/words", "redact/rules"},
 	"redact/rules":            {},
 	"redact/redacttest":       {},
@@ -83,6 +83,7 @@ var layers = map[string][]string{
 	"bench/corpus/corpustest": {},
 	"bench/ranking":           {"bench/corpus", "code", "eval/retrieval", "fixtures/real", "prompt", "prompt/tokens", "rank", "session", "trace/store"},
 	"bench/table":             {},
+	"bench/summaries":         {"bench/corpus", "knowledge/knowledgetest", "knowledge/sqlite", "llm", "llm/metered", "prompt/tokens", "summary"},
 	"bench/edges":             {"code", "code/calls", "trace"},
 
 	"viewer":             {"calltree", "knowledge", "knowledge/lookup", "locate", "phrase", "prompt", "session", "source", "trace", "trace/symbol"},

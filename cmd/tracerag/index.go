@@ -17,16 +17,20 @@ import (
 const indexHelp = `
 index reads Go repositories and keeps what it finds in one file: declarations, their words,
 calls, the git history, and the saved runs of each. No program of them is run (types come from
-the go command), and no model is asked but by --embed-model. Run again, it reads only what
-changed.
+the go command), and no model is asked but by --embed-model and --summaries. Run again, it reads
+only what changed.
 
   tracerag index                                      the module around
   tracerag index ../app ../lib                        several repositories in one file
   tracerag index https://github.com/evanw/esbuild     a clone in the user's cache directory
   tracerag index --forget ../app                      leave out one that was moved or deleted
+  tracerag index --summaries --max-cost 2             also have a model say what each function does
 
 Calls need types. By default they are made for repositories of up to 250,000 lines, and
 again only when code changed: that takes seconds, the rest of an index one.
+
+Summaries are made once: later only of what changed. What saved runs executed comes first;
+--ran=@last takes only that.
 
 Ctrl-C keeps what is done; the same command goes on from there.`
 
@@ -34,17 +38,28 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, indexHelp)
 	var k knowledgeFlags
 	k.add(f)
-	var e embedFlags
+	var m meteredFlags
+	e := embedFlags{server: &m.modelFlags}
 	e.add(f, "make the vectors of functions")
+	summaries := f.Bool("summaries", false, "have a model say what each declaration, file, package and repository does")
+	ran := f.String("ran", "", "with --summaries: only the files that this `TRACE` executed")
 	edges := f.String("edges", "auto", "make the calls between declarations: yes, no, or auto: if they take less than "+phrase.Duration(mostCalls))
 	forget := f.Bool("forget", false, "remove the named repositories from the index: by directory, URL or name")
 	asJSON := f.Bool("json", false, "print what was made as JSON")
+	a.section(f, "The model")
+	m.add(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
 	makeCalls, ok := map[string]index.CallsFunc{"auto": index.CallsWithin(mostCalls), "yes": index.TypedCalls, "no": nil}[*edges]
 	if !ok {
 		return a.usage(c, fmt.Sprintf("--edges=%s: must be auto, yes or no", *edges))
+	}
+	if err := m.check(); err != nil {
+		return a.usage(c, err.Error())
+	}
+	if *ran != "" && !*summaries {
+		return a.usage(c, "--ran says which summaries are made: add --summaries")
 	}
 	if makeCalls != nil {
 		memory.CollectAt(60) // type-checking esbuild has 170 MiB in use
@@ -60,7 +75,15 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	if *forget && f.NArg() == 0 {
 		return a.usage(c, "--forget: name what to forget, a directory, a URL or a name")
 	}
+	if *ran != "" {
+		entry, err := traces.Find(*ran)
+		if err != nil {
+			return a.fail(err)
+		}
+		*ran = entry.ID
+	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C waits for nothing
 	defer stop()
 	s, err := sqlite.Open(ctx, k.path(traces.Dir()))
 	if err != nil {
@@ -68,7 +91,7 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	defer func() { _ = s.Close() }()
 	code := exitOK
-	var reports []index.Report
+	reports := []indexed{}
 	for _, target := range targets {
 		if *forget {
 			r, err := index.Forget(ctx, s, target)
@@ -88,21 +111,34 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 			code = a.fail(fmt.Errorf("indexing %s: %w", index.Shown(target), err))
 			continue
 		}
-		reports = append(reports, *r)
+		reports = append(reports, indexed{Report: *r})
 	}
 	if e.model != "" && code == exitOK {
 		if err := a.embed(ctx, s, &e); err != nil {
 			code = a.fail(err)
 		}
 	}
+	if *summaries && code == exitOK {
+		err := a.summarise(ctx, s, &m, *ran, reports)
+		if errors.Is(err, context.Canceled) {
+			a.complain("interrupted: what was made is kept, and the same command goes on from there")
+			code = exitInterrupted
+		} else if err != nil {
+			code = a.fail(err)
+		}
+	}
 	if *asJSON {
-		if err := a.printJSON(append([]index.Report{}, reports...)); err != nil {
+		if err := a.printJSON(reports); err != nil {
 			return a.fail(err)
 		}
 		return code
 	}
 	for _, r := range reports {
-		if err := r.Write(a.stdout); err != nil {
+		err := r.Write(a.stdout)
+		if err == nil && r.Summaries != nil {
+			err = r.Summaries.Write(a.stdout)
+		}
+		if err != nil {
 			return a.fail(err)
 		}
 		if r.CallsLeft > 0 {

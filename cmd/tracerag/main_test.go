@@ -207,6 +207,7 @@ var servers sync.Map
 //	slow:TEXT        the answer comes slowly
 //	hang:TEXT        nothing more comes after this
 //	length:TEXT      the answer ends at a limit of tokens
+//	lines:TEXT       a line "LABEL: TEXT" for each that a question about summaries ends with
 //	STATUS:MESSAGE   a refusal; STATUS:CODE:MESSAGE with OpenAI's code
 //	wait:STATUS      a refusal with Retry-After: 1
 func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
@@ -227,6 +228,8 @@ func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
 			steps = append(steps, llmtest.Step{Text: rest, Delay: 50 * time.Millisecond})
 		case kind == "hang":
 			steps = append(steps, llmtest.Step{Text: rest, Hang: true})
+		case kind == "lines":
+			steps = append(steps, llmtest.Step{Reply: func(message string) string { return lines(message, rest) }})
 		case kind == "length":
 			steps = append(steps, llmtest.Step{Text: rest, Finish: "length"})
 		case kind == "wait":
@@ -244,6 +247,21 @@ func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("OPENAI_BASE_URL", srv.URL())
 	ts.Setenv("TRACERAG_MODEL", "gpt-4o")
 	ts.Setenv("OPENAI_API_KEY", testKey)
+}
+
+// lines are the lines that a question about summaries asks for.
+func lines(message, text string) string {
+	_, asked, ok := strings.Cut(message, "Answer with these lines")
+	if !ok {
+		return text
+	}
+	_, asked, _ = strings.Cut(asked, "\n\n")
+	var b strings.Builder
+	for line := range strings.Lines(asked) {
+		label, _, _ := strings.Cut(line, ":")
+		fmt.Fprintf(&b, "%s: %s\n", label, text)
+	}
+	return b.String()
 }
 
 // testKey is a key as OpenAI's look.

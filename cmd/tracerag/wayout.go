@@ -17,6 +17,7 @@ import (
 	"tracerag/prompt"
 	"tracerag/record"
 	"tracerag/session"
+	"tracerag/summary"
 	"tracerag/trace"
 	"tracerag/trace/gocmd"
 	"tracerag/trace/profiles"
@@ -101,6 +102,9 @@ func wayOut(err error) string {
 	}
 	if isA[*metered.FormError](err) {
 		return "ask another model, or none: --how=words"
+	}
+	if isA[*summary.NothingRanError](err) {
+		return "name the directory that the run was of: tracerag index --summaries --ran TRACE DIR"
 	}
 	if isA[*session.MaskError](err) {
 		return "build tracerag with the version of gitleaks in its go.mod, or have it mask nothing: --no-redact"

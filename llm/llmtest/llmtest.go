@@ -37,6 +37,9 @@ type Step struct {
 	Finish string
 	Usage  *Usage // nil: 10 tokens in, one out for each piece
 
+	// Reply, when set, makes Text of the last message.
+	Reply func(message string) string
+
 	Delay time.Duration // before the first byte, and between pieces
 	Drop  bool          // break the connection after Text
 	Hang  bool          // after Text send nothing more until the client goes away
@@ -213,6 +216,9 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, step Step, chat Ch
 		w.WriteHeader(max(step.Status, http.StatusOK))
 		io.WriteString(w, step.Body)
 		return
+	}
+	if n := len(chat.Messages); step.Reply != nil && n > 0 {
+		step.Text = step.Reply(chat.Messages[n-1].Content)
 	}
 	pieces := strings.SplitAfter(step.Text, " ")
 	finish := step.Finish

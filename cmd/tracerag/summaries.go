@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"tracerag/code"
+	"tracerag/knowledge"
+	"tracerag/knowledge/index"
+	"tracerag/knowledge/sqlite"
+	"tracerag/summary"
+)
+
+// indexed is a report of index with that of the summaries.
+type indexed struct {
+	index.Report
+	Summaries *summary.Report `json:"summaries,omitempty"`
+}
+
+// summarise has a model make the summaries of the repositories that were indexed; with a trace
+// only those of the files that it executed.
+func (a *app) summarise(ctx context.Context, s *sqlite.Store, m *meteredFlags, trace string, of []indexed) error {
+	model, err := a.metered(m, s, a.masker().Clean, nil)
+	if err != nil {
+		return fmt.Errorf("summaries are made by a model: %w", err)
+	}
+	read := func(r *knowledge.Repository, path string) ([]byte, error) { return code.Read(r.Root, path) }
+	k := &summary.Maker{Model: model, Parallel: m.limits.Parallel, Learn: a.masker().LearnText,
+		Book: &summary.Book{Store: s, Read: read, Kept: s, Model: model.Name()}}
+	names := make([]string, len(of))
+	for i := range of {
+		names[i] = of[i].Repository
+	}
+	done := a.wait("reading what is to be summarised")
+	tasks, all, err := k.Tasks(ctx, names, trace)
+	done()
+	if err == nil && all.Priced && m.limits.MaxCost == 0 && all.Questions > 0 {
+		err = fmt.Errorf("%s is to make %s\n--max-cost DOLLARS says how much that may be", model.Name(), all)
+	}
+	if err != nil {
+		return err
+	}
+	a.note("%s: %s", model.Name(), all)
+	bar := a.progress("files")
+	defer bar.Close()
+	k.Progress = bar.Set
+	for i := range tasks {
+		if of[i].Summaries, err = k.Repository(ctx, &tasks[i]); err != nil {
+			return fmt.Errorf("%w\nwhat was made is kept; the same command makes the rest", err)
+		}
+	}
+	a.noteMasked()
+	return nil
+}
