@@ -37,7 +37,8 @@ best functions, and which test to record to see the first one at work.
   levels     repositories, packages, files, functions: a question each
   summaries  files by a line each, then by what their declarations do
   search     functions by rewards; then the model looks around from the best
-The questions have names, signatures, comments and lines of your source. Answers are kept:
+The questions have names, signatures, comments and lines of your source, and with search all
+of functions. Answers are kept:
 the same command asks nothing twice.`
 
 func runLocate(a *app, ctx context.Context, c *command, args []string) int {
@@ -56,6 +57,11 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	a.section(f, "The model")
 	var how, transcript string
 	addChoice(f, &how, "how", "have a model choose: `HOW` is words (no model), rerank, levels, summaries or search", locateHows()...)
+	search := guided.DefaultSearch
+	f.IntVar(&search.Rewards, "rewards", search.Rewards, "--how=search asks what `N` functions are worth")
+	f.DurationVar(&search.Time, "time", search.Time, "--how=search asks that for at most this `TIME`")
+	f.IntVar(&search.Steps, "steps", search.Steps, "--how=search looks around in at most `N` steps")
+	f.BoolVar(&search.Tree, "tree", false, "--how=search: a tree search chooses the functions, not words")
 	m.add(f)
 	f.StringVar(&transcript, "transcript", "", "write questions and answers into `FILE`, a line of JSON each")
 	if code, ok := a.parse(c, f, args); !ok {
@@ -69,6 +75,9 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if err := m.check(); err != nil {
 		return a.usage(c, err.Error())
+	}
+	if min(search.Rewards, search.Steps) < 1 || search.Time <= 0 {
+		return a.usage(c, "--rewards, --steps and --time must be positive")
 	}
 	q := locate.Question{Text: f.Arg(0), In: *in, Test: *test}
 	if i := strings.LastIndexByte(*test, ':'); i >= 0 {
@@ -110,7 +119,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	g := &guided.Guide{Store: s, Options: locate.Options{Limit: *limit, Nearest: near}}
+	g := &guided.Guide{Store: s, Options: locate.Options{Limit: *limit, Nearest: near}, Search: search, Learn: a.masker().LearnText}
 	found, failed := a.guided(ctx, s, g, &m, q, guided.How(how), transcript)
 	if found != nil {
 		if err := a.printLocated(found, *asJSON); err != nil {

@@ -206,6 +206,7 @@ var servers sync.Map
 //	drop:TEXT        the answer breaks off after this
 //	slow:TEXT        the answer comes slowly
 //	hang:TEXT        nothing more comes after this
+//	file:NAME        the answer is in a file
 //	length:TEXT      the answer ends at a limit of tokens
 //	lines:TEXT       a line "LABEL: TEXT" for each that a question about summaries ends with
 //	STATUS:MESSAGE   a refusal; STATUS:CODE:MESSAGE with OpenAI's code
@@ -230,6 +231,8 @@ func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
 			steps = append(steps, llmtest.Step{Text: rest, Hang: true})
 		case kind == "lines":
 			steps = append(steps, llmtest.Step{Reply: func(message string) string { return lines(message, rest) }})
+		case kind == "file": // a text of several lines
+			steps = append(steps, llmtest.Step{Text: ts.ReadFile(rest)})
 		case kind == "length":
 			steps = append(steps, llmtest.Step{Text: rest, Finish: "length"})
 		case kind == "wait":

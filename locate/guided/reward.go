@@ -38,7 +38,8 @@ type rewarder struct {
 
 	mu     sync.Mutex
 	why    map[treesearch.Node]string
-	unread int // functions without a reward
+	unread int   // functions without a reward
+	wrong  error // of the first reply in no form
 }
 
 // card is a function in a question.
@@ -127,6 +128,9 @@ func (r *rewarder) ask(ctx context.Context, cards []card) ([]float64, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.wrong == nil {
+		r.wrong = err
+	}
 	out := make([]float64, len(cards))
 	for i, c := range cards {
 		worth := read.best[i]

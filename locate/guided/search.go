@@ -26,12 +26,14 @@ type SearchOptions struct {
 // DefaultSearch are the bounds that are used where none are given.
 var DefaultSearch = SearchOptions{Rewards: 60, Time: 5 * time.Minute, Steps: 6}
 
-// Of a search: how many functions are summarised, the reward from which a function is a result, and
-// how many are asked about before the first reward is known.
+// Of a search: how many functions are summarised, the reward from which a function is a result,
+// how many are asked about at once by words (in a tree each reward tells where to go on), and c of
+// the tree: that of the paper is for 600 rewards.
 const (
-	summarised = 10
-	kept       = .6
-	atOnce     = 12
+	summarised  = 10
+	kept        = .6
+	atOnce      = 12
+	exploration = .05
 )
 
 // ranked is a function with its reward, 1 to 10.
@@ -89,14 +91,17 @@ func (t *task) reward(r *reader, tree *Tree, s SearchOptions) ([]ranked, error) 
 	w := &rewarder{reader: r, why: map[treesearch.Node]string{}}
 	sample := Sample{Rewards: s.Rewards, Words: s.Rewards, Tree: treesearch.Options{Parallel: atOnce, Keep: kept}}
 	if s.Tree {
-		sample.Words, sample.Tree.Parallel = 0, batch
+		sample.Words, sample.Tree.Parallel, sample.Tree.Exploration = 0, batch, exploration
 	}
 	found, err := tree.Search(ctx, w.rewards, sample)
 	if t.ctx.Err() == nil && ctx.Err() != nil && len(found) < s.Rewards {
 		t.note("search: the time limit was reached after %d of %d rewards", len(found), s.Rewards)
 	}
 	if w.unread > 0 {
-		t.note("search: the model gave %d functions no reward from 1 to 10, asked twice", w.unread)
+		t.note("search: the model gave %d of the functions no reward from 1 to 10, asked twice", w.unread)
+	}
+	if err == nil && len(w.why) == 0 {
+		return nil, w.wrong // nothing came of it
 	}
 	var list []ranked
 	for _, f := range found {

@@ -229,6 +229,28 @@ func TestSearchEndsAlways(t *testing.T) {
 	}
 }
 
+// TestSearchWithoutRewards: a model that gives none is an error, beside what words found. Some that
+// cannot be read are noted.
+func TestSearchWithoutRewards(t *testing.T) {
+	m := &searchModel{reward: func(string) string { return "may be" }}
+	g, _ := searchGuide(t, m)
+	a, err := g.Locate(t.Context(), locate.Question{Text: borderReport}, Search)
+	if wrong := (*metered.FormError)(nil); !errors.As(err, &wrong) || len(a.Functions) == 0 || a.Functions[0].Name == "half" {
+		t.Errorf("%v %+v", err, a)
+	}
+	m = &searchModel{summary: "PLAN: x", steps: []string{"ANSWER:\nNONE"}, reward: func(f string) string {
+		if f == "Draw" {
+			return "may be"
+		}
+		return halfIsWrong(f)
+	}}
+	g, _ = searchGuide(t, m)
+	a, err = g.Locate(t.Context(), locate.Question{Text: borderReport}, Search)
+	if err != nil || a.Functions[0].Name != "half" || !slices.Contains(a.Notes, "search: the model gave 1 of the functions no reward from 1 to 10, asked twice") {
+		t.Errorf("%v %q", err, a.Notes)
+	}
+}
+
 // TestSearchBounds: rewards, time, the window, and an end from outside.
 func TestSearchBounds(t *testing.T) {
 	files := map[string]string{"go.mod": "module example.com/app\n"}
