@@ -8,6 +8,7 @@ import (
 
 	"tracerag/knowledge"
 	"tracerag/llm/metered"
+	"tracerag/visible"
 )
 
 // Above makes the summaries of packages and of the repository that are above the files: of each
@@ -23,11 +24,11 @@ func (k *Maker) Above(ctx context.Context, r *knowledge.Repository) error {
 		p := &packages[i]
 		if !p.kept && p.complete {
 			if err := k.pkg(ctx, r, p); err != nil {
-				return fmt.Errorf("package %s: %w", p.ImportPath, err)
+				return fmt.Errorf("package %s: %w", visible.Line(p.ImportPath), err)
 			}
 		}
 		all = all && p.kept
-		about = append(about, p.Dir+": "+p.Text)
+		about = append(about, Clean(p.Dir, most)+": "+p.Text)
 	}
 	if !all {
 		return nil
@@ -39,7 +40,7 @@ func (k *Maker) Above(ctx context.Context, r *knowledge.Repository) error {
 	x := knowledge.Summary{SummaryKey: key, Text: packages[0].Text}
 	if len(packages) > 1 {
 		if x.Text, err = k.paragraph(ctx, "repository "+Clean(r.Name, 200), "its packages", about); err != nil {
-			return fmt.Errorf("repository %s: %w", r.Name, err)
+			return fmt.Errorf("repository %s: %w", visible.Line(r.Name), err)
 		}
 		if x.Text == "" {
 			x.Text, x.Substitute = repositoryText(r, packages), true

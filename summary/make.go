@@ -8,6 +8,7 @@ import (
 
 	"tracerag/knowledge"
 	"tracerag/llm/metered"
+	"tracerag/visible"
 )
 
 // Maker has a model write the summaries that a book lacks. It keeps each before the next
@@ -74,7 +75,7 @@ func (k *Maker) Files(ctx context.Context, files []knowledge.File) error {
 	var tasks []task
 	first := map[knowledge.SummaryKey]int{}
 	for _, f := range files {
-		units, err := k.Book.read(ctx, []knowledge.File{f})
+		units, err := k.Book.read(ctx, []knowledge.File{f}, false)
 		if err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func (k *Maker) Files(ctx context.Context, files []knowledge.File) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil && failed == nil {
-				failed = fmt.Errorf("%s: %w", tasks[i].file.Path, err)
+				failed = fmt.Errorf("%s: %w", visible.Line(tasks[i].file.Path), err)
 			}
 			if err == nil {
 				finished++
@@ -178,7 +179,7 @@ func (k *Maker) learn(ctx context.Context, files []knowledge.File) error {
 
 // file makes what one file lacks.
 func (k *Maker) file(ctx context.Context, f knowledge.File) error {
-	units, err := k.Book.read(ctx, []knowledge.File{f})
+	units, err := k.Book.read(ctx, []knowledge.File{f}, true)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func question(a asker, u *unit, its []item, open []int, line bool, seed, note st
 }
 
 func assemble(a asker, u *unit, its []item, open []int, line bool, seed, note string, budget int) part {
-	p := part{Question: metered.Question{Kind: "summary of " + u.Path, System: system}}
+	p := part{Question: metered.Question{Kind: "summary of " + Clean(u.Path, 300), System: system}}
 	if a.Count(seed) > budget/4 {
 		seed = ""
 	}

@@ -103,7 +103,7 @@ func (m Made) without(o Made) Made {
 // sizes counts the tokens of files and of their summaries, with the names that these are under.
 func (k *Maker) sizes(ctx context.Context, files []knowledge.File) (text, summaries int, err error) {
 	for _, f := range files {
-		units, err := k.Book.read(ctx, []knowledge.File{f})
+		units, err := k.Book.read(ctx, []knowledge.File{f}, true)
 		if err != nil {
 			return 0, 0, err
 		}

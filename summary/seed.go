@@ -54,12 +54,12 @@ func (k *Maker) seed(ctx context.Context, r *knowledge.Repository) (string, erro
 	if len(material) > seedBytes {
 		a := k.asker()
 		text, err := smaller(ctx, a, room(a), func(room int) (metered.Question, func() string) {
-			return metered.Question{Kind: "what " + r.Name + " is", System: system, User: "Of a repository: its modules, the beginning of its readme, and its packages with their comments.\n" +
+			return metered.Question{Kind: "what " + Clean(r.Name, 200) + " is", System: system, User: "Of a repository: its modules, the beginning of its readme, and its packages with their comments.\n" +
 				fenced(fit(a, cutAt(material, materialBytes), room-200)) +
 				"\nSay in at most 150 words what the repository is for, what its main parts are, and which package has which part. One paragraph."}, paragraph
 		})
 		if err != nil {
-			return "", fmt.Errorf("what %s is: %w", r.Name, err)
+			return "", fmt.Errorf("what %s is: %w", Clean(r.Name, 200), err)
 		}
 		if s.text = Clean(text, seedBytes); s.text == "" {
 			s.text = cutAt(material, seedBytes)

@@ -65,7 +65,7 @@ type Book struct {
 // Files returns the summaries of files, in their order. A file that cannot be read has
 // no declarations.
 func (b *Book) Files(ctx context.Context, files []knowledge.File) ([]File, error) {
-	units, err := b.read(ctx, files)
+	units, err := b.read(ctx, files, true)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +124,9 @@ type pkg struct {
 	complete bool // the store has the lines of all its files
 }
 
-// read reads files, with the summaries that there are and substitutes for the others.
-func (b *Book) read(ctx context.Context, files []knowledge.File) ([]unit, error) {
+// read reads files, with the summaries that there are. whole says that declarations have theirs
+// and their signatures, too, with substitutes for those that there are not.
+func (b *Book) read(ctx context.Context, files []knowledge.File, whole bool) ([]unit, error) {
 	repositories, err := b.Store.Repositories(ctx)
 	if err != nil {
 		return nil, err
@@ -164,8 +165,12 @@ func (b *Book) read(ctx context.Context, files []knowledge.File) ([]unit, error)
 			if d.End > len(text) {
 				continue // it changed since
 			}
-			u.Decls = append(u.Decls, Decl{Decl: d, Signature: signature(&d.Decl, text), key: declKey(&d.Decl)})
-			keys = append(keys, u.Decls[len(u.Decls)-1].key)
+			x := Decl{Decl: d, key: declKey(&d.Decl)}
+			if whole {
+				x.Signature = signature(&d.Decl, text)
+			}
+			u.Decls = append(u.Decls, x)
+			keys = append(keys, x.key)
 		}
 		var doc code.Hash
 		u.doc, doc = packageDoc(text)
@@ -184,7 +189,7 @@ func (b *Book) read(ctx context.Context, files []knowledge.File) ([]unit, error)
 		for j := range u.Decls {
 			d := &u.Decls[j]
 			x, ok := kept[d.key]
-			if d.Text, d.kept = x.Text, ok; !ok {
+			if d.Text, d.kept = x.Text, ok; !ok && whole {
 				d.Text = substitute(&d.Decl.Decl, u.text)
 			}
 		}
@@ -224,12 +229,12 @@ func (b *Book) packages(ctx context.Context, repository int64) ([]pkg, error) {
 	out := make([]pkg, len(list))
 	var keys []knowledge.SummaryKey
 	for i, p := range list {
-		units, err := b.read(ctx, p.Files)
+		units, err := b.read(ctx, p.Files, false)
 		if err != nil {
 			return nil, err
 		}
 		for j := range units {
-			p.lines = append(p.lines, path.Base(units[j].Path)+": "+units[j].Line)
+			p.lines = append(p.lines, Clean(path.Base(units[j].Path), most)+": "+units[j].Line)
 			p.complete = p.complete && units[j].kept
 		}
 		p.key = packageKey(p.ImportPath, units)
