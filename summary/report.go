@@ -81,6 +81,9 @@ func (k *Maker) Repository(ctx context.Context, t *Task) (*Report, error) {
 	if err == nil {
 		err = k.Above(ctx, r)
 	}
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err() // and not how a question under way took it
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", visible.Line(r.Name), err)
 	}

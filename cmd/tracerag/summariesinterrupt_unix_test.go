@@ -1,0 +1,66 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"tracerag/llm/llmtest"
+)
+
+// TestSummariesInterrupted presses Ctrl-C while a question is under way: its answer is kept, no
+// further one is asked, and the same command goes on.
+func TestSummariesInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	for path, text := range map[string]string{"go.mod": "module example.com/port\n", "a.go": "package port\n\nfunc A() {}\n", "b.go": "package port\n\nfunc B() {}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var mu sync.Mutex
+	var c *exec.Cmd
+	var first sync.Once
+	srv := llmtest.New(t, llmtest.Step{Reply: func(message string) string {
+		first.Do(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			_ = c.Process.Signal(syscall.SIGINT)
+		})
+		return lines(message, "says what it does in many words so that it comes in pieces")
+	}})
+	run := func() (string, error) {
+		mu.Lock()
+		c = exec.Command(commandPath(t), "index", "--edges=no", "--summaries", "--parallel=1")
+		c.Dir = dir
+		c.Env = append(os.Environ(), "OPENAI_API_KEY=sk-none", "OPENAI_BASE_URL="+srv.URL(), "TRACERAG_MODEL=small")
+		var out strings.Builder
+		c.Stdout, c.Stderr = &out, &out
+		err := c.Start()
+		mu.Unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = c.Wait()
+		return out.String(), err
+	}
+	out, err := run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted || !strings.Contains(out, "interrupted: what was made is kept") {
+		t.Errorf("%v, %s", err, out)
+	}
+	asked := len(srv.Requests())
+	out, err = run()
+	if err != nil || !strings.Contains(out, "1 file, 1 package and 1 repository made") {
+		t.Errorf("%v, %s", err, out)
+	}
+	if asked > 2 || len(srv.Requests()) != 3 {
+		t.Errorf("asked %d, then %d in all", asked, len(srv.Requests()))
+	}
+}
