@@ -243,8 +243,8 @@ type actReply struct {
 }
 
 var (
-	thinkLine  = regexp.MustCompile(`(?im)^[\s*]*(?:think|thought)[\s*]*:[\s*]*(.*)$`)
-	actLine    = regexp.MustCompile(`(?im)^[\s*]*(?:act|action)[\s*]*:[\s*` + "`" + `]*([a-z_]+)[\s(:]*(.*)$`)
+	thinkLine  = regexp.MustCompile(`(?im)^[\s*]*(?:think|thought)[ \t*]*:[ \t*]*(.*)$`)
+	actLine    = regexp.MustCompile(`(?im)^[\s*]*(?:act|action)[\s*]*:[\s*` + "`" + `]*([a-z_]+)(.*)$`)
 	answerLine = regexp.MustCompile(`(?im)^[\s*#]*answer[\s*]*:[\s*]*`)
 )
 
@@ -268,10 +268,7 @@ func (r *actReply) read(text string) error {
 		return errors.New(`nothing more can be looked at: the line "ANSWER:" and the functions are missing`)
 	}
 	name := strings.ToLower(m[1])
-	argument := strings.Trim(strings.TrimSpace(m[2]), "`\"'()[]<>;, ")
-	if strings.HasPrefix(strings.TrimSpace(m[2]), "(*") { // a method's name
-		argument = "(*" + strings.TrimPrefix(argument, "*")
-	}
+	argument := unwrapped(m[2])
 	if name != "search_code" {
 		argument, _, _ = strings.Cut(argument, " ")
 	}
@@ -283,4 +280,18 @@ func (r *actReply) read(text string) error {
 	}
 	r.action, r.argument = name, cut(visible.Line(argument), longestLine)
 	return nil
+}
+
+// unwrapped is the argument of an action without the quotes and parentheses that models put around it.
+// Those of "(*T).M" stay.
+func unwrapped(s string) string {
+	const around = " \t:`\"',;<>[]"
+	s = strings.Trim(s, around)
+	for strings.HasPrefix(s, "(") && !strings.HasPrefix(s, "(*") {
+		s = strings.Trim(strings.TrimSuffix(s[1:], ")"), around)
+	}
+	if strings.Count(s, ")") > strings.Count(s, "(") {
+		s = strings.Trim(strings.TrimSuffix(s, ")"), around)
+	}
+	return s
 }

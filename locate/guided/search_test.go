@@ -206,7 +206,7 @@ func TestSearchEndsAlways(t *testing.T) {
 		note      string
 		questions int // of steps
 	}{
-		"asks endlessly":   {[]string{"THINK: hm\nACT: callers half"}, "[1] x\nPLAN: y", "the rewards have the last word", 6 + 2},
+		"asks endlessly":   {[]string{"THINK:\nACT: callers half"}, "[1] x\nPLAN: y", "the rewards have the last word", 6 + 2},
 		"talks":            {[]string{"I would have a look at half."}, "[1] x\nPLAN: y", `a line that begins with "ACT:" or "ANSWER:" is missing`, 2},
 		"unknown action":   {[]string{"ACT: rm -rf"}, "PLAN: y", "is no action: the actions are search_type", 2},
 		"unknown function": {[]string{"ANSWER:\n[77] it\nPLAN: z"}, "PLAN: y", `the model chose "[77]", which it was not shown`, 2},
@@ -489,7 +489,7 @@ func TestSearchHostile(t *testing.T) {
 	huge.WriteString("}\n")
 	var many strings.Builder
 	many.WriteString("package many\n\n")
-	for i := range 5_000 {
+	for i := range 100_000 {
 		fmt.Fprintf(&many, "func border%d() {}\n", i)
 	}
 	files := map[string]string{
@@ -534,3 +534,34 @@ func TestSearchHostile(t *testing.T) {
 }
 
 func node64(n int) treesearch.Node { return treesearch.Node(n) }
+
+// TestSteps: one step of a model, in the forms that models write.
+func TestSteps(t *testing.T) {
+	for text, want := range map[string]string{
+		"THINK: a\nACT: search_type T":             "a|search_type|T",
+		"THINK:\nACT: callers pkg.F":               "|callers|pkg.F",
+		"**Thought:** b\n**Action:** callers(`F`)": "b|callers|F",
+		"ACT: search_function (*T).M":              "|search_function|(*T).M",
+		"ACT: search_function(\"(*T).M\")":         "|search_function|(*T).M",
+		"ACT: search_code no such option":          "|search_code|no such option",
+		"ACT: executed_by F and then G":            "|executed_by|F",
+		"ACT: executed_by":                         "executed_by needs a name, or a text",
+		"ACT: run F":                               `"run" is no action: the actions are search_type, search_function, search_code, executed_by, callers`,
+		"I am done.":                               `a line that begins with "ACT:" or "ANSWER:" is missing`,
+	} {
+		r := actReply{may: true}
+		got := ""
+		if err := r.read(text); err != nil {
+			got = err.Error()
+		} else {
+			got = r.thought + "|" + r.action + "|" + r.argument
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	r := actReply{}
+	if err := r.read("ACT: callers F"); err == nil || !strings.Contains(err.Error(), "nothing more can be looked at") {
+		t.Error(err)
+	}
+}
