@@ -37,9 +37,10 @@ func main() {
 	embedModel := flag.String("embed-model", "default", "the `model` that makes them")
 	vectors := flag.String("vectors", filepath.Join(os.TempDir(), "locating-vectors"), "the `file` that keeps them")
 	how := flag.String("how", "", "measure these `strategies` with a scripted model, and nothing else: rerank,levels,summaries; or search")
+	several := flag.Bool("several", false, "with -how: all repositories of the cases in one store (an hour)")
 	calls := flag.String("calls", "", "the `directory` that keeps the calls of the commits: -how=search with them (minutes, downloads)")
 	flag.Parse()
-	if err := run(os.Stdout, os.Stderr, settings{*corpus, *clones, *split, *refit, *ablate, *cases, *decoys, *embed, *embedModel, *vectors, *how, *calls}); err != nil {
+	if err := run(os.Stdout, os.Stderr, settings{*corpus, *clones, *split, *refit, *ablate, *cases, *decoys, *embed, *embedModel, *vectors, *how, *calls, *several}); err != nil {
 		fmt.Fprintln(os.Stderr, "locating:", err)
 		os.Exit(1)
 	}
@@ -53,6 +54,7 @@ type settings struct {
 	embed, embedModel, vectors string
 
 	how, calls string
+	several    bool
 }
 
 func run(w, log io.Writer, set settings) error {
@@ -73,6 +75,15 @@ func run(w, log io.Writer, set settings) error {
 	if set.how != "" {
 		if set.how == "search" {
 			return searching(w, log, all, set)
+		}
+		if set.several {
+			together, err := togetherWith(all, nil)
+			if err != nil {
+				return err
+			}
+			for i := range all {
+				all[i] = together(all[i])
+			}
 		}
 		return guideAll(w, all, set.how, set.cases)
 	}

@@ -34,11 +34,17 @@ func (c *loaded) locate(store knowledge.Reader, q locate.Question, w locate.Weig
 func judgeAnswer(c *loaded, a *locate.Answer) result {
 	var fs []found
 	var files []string
+	in := func(repository, file string) string {
+		if repository != c.Repo {
+			return repository + ":" + file
+		}
+		return file
+	}
 	for _, f := range a.Functions {
-		fs = append(fs, found{f.File, f.Name})
+		fs = append(fs, found{in(f.Repository, f.File), f.Name})
 	}
 	for _, f := range a.Files {
-		files = append(files, f.File)
+		files = append(files, in(f.Repository, f.File))
 	}
 	return judge(c, fs, files)
 }

@@ -27,9 +27,10 @@ func newOracle(c *loaded, wrong float64) *oracle {
 	o := &oracle{functions: map[found]bool{}, names: map[string]bool{c.Repo: true}, wrong: wrong}
 	for _, g := range c.Gold {
 		o.functions[found{g.File, g.Function}] = true
+		o.functions[found{c.Repo + ":" + g.File, g.Function}] = true // where there are several
 	}
 	for _, file := range c.GoldFiles {
-		o.names[file] = true
+		o.names[file], o.names[c.Repo+":"+file] = true, true
 		o.names[c.repo.ImportPath(path.Dir(file))] = true
 	}
 	h := fnv.New64a()

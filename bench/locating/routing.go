@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,38 +17,16 @@ import (
 // routing asks about every case in a store of all repositories: its own as it was before
 // the fix, the others as they were before their first case, and the decoys.
 func routing(w io.Writer, all []*loaded, set settings) error {
-	others := map[string]*knowledgetest.Repository{}
-	for _, c := range all {
-		if others[c.Repo] == nil {
-			others[c.Repo] = c.repo
-		}
+	together, err := togetherWith(all, strings.Split(set.decoys, ","))
+	if err != nil {
+		return err
 	}
-	for dir := range strings.SplitSeq(set.decoys, ",") {
-		r, err := readRepository(corpus.Clone(dir), filepath.Base(strings.TrimSuffix(dir, "/repo")), "HEAD")
-		if err != nil {
-			return fmt.Errorf("decoy %s: %w", dir, err)
-		}
-		others[dir] = r
-	}
-	var names []string
-	for n := range others {
-		names = append(names, n)
-	}
-	slices.Sort(names)
 	var first, third, fifth, tenth, reciprocal float64
 	var rs []result
 	missed := map[string]int{}
 	for _, c := range all {
-		store := &knowledgetest.Store{}
-		for _, n := range names {
-			if n == c.Repo {
-				store.Repos = append(store.Repos, c.repo)
-			} else {
-				store.Repos = append(store.Repos, others[n])
-			}
-		}
-		c := &loaded{c.Case, c.repo, store}
-		a, err := c.locate(store, locate.Question{Text: c.Report}, locate.Default)
+		c := together(c)
+		a, err := c.locate(c.store, locate.Question{Text: c.Report}, locate.Default)
 		if err != nil {
 			return err
 		}
@@ -88,12 +67,40 @@ func routing(w io.Writer, all []*loaded, set settings) error {
 	n := float64(len(all))
 	with := withFunctionsOf(rs)
 	fmt.Fprintf(w, "%d repositories in one store: routing Pass@1 %.3f, Pass@3 %.3f, MRR %.3f; files Pass@5 %.3f, Pass@10 %.3f; functions any@1 %.3f, any@10 %.3f\n",
-		len(names), first/n, third/n, reciprocal/n, fifth/n, tenth/n,
+		len(together(all[0]).store.Repos), first/n, third/n, reciprocal/n, fifth/n, tenth/n,
 		retrieval.Share(with, func(r result) bool { return r.Any(1) }), retrieval.Share(with, func(r result) bool { return r.Any(10) }))
-	for _, m := range names {
-		if missed[m] > 0 {
-			fmt.Fprintf(w, "  not first: %s %d\n", m, missed[m])
-		}
+	for _, m := range slices.Sorted(maps.Keys(missed)) {
+		fmt.Fprintf(w, "  not first: %s %d\n", m, missed[m])
 	}
 	return nil
+}
+
+// togetherWith returns what puts the repositories of all cases, and decoys, into the store of a
+// case.
+func togetherWith(all []*loaded, decoys []string) (func(*loaded) *loaded, error) {
+	others := map[string]*knowledgetest.Repository{}
+	for _, c := range all {
+		if others[c.Repo] == nil {
+			others[c.Repo] = c.repo
+		}
+	}
+	for _, dir := range decoys {
+		r, err := readRepository(corpus.Clone(dir), filepath.Base(strings.TrimSuffix(dir, "/repo")), "HEAD")
+		if err != nil {
+			return nil, fmt.Errorf("decoy %s: %w", dir, err)
+		}
+		others[dir] = r
+	}
+	names := slices.Sorted(maps.Keys(others))
+	return func(c *loaded) *loaded {
+		store := &knowledgetest.Store{}
+		for _, n := range names {
+			if n == c.Repo {
+				store.Repos = append(store.Repos, c.repo)
+			} else {
+				store.Repos = append(store.Repos, others[n])
+			}
+		}
+		return &loaded{c.Case, c.repo, store}
+	}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strings"
 
+	"tracerag/knowledge"
 	"tracerag/knowledge/lookup"
 	"tracerag/knowledge/sqlite"
 	"tracerag/llm/metered"
@@ -78,6 +79,9 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if min(search.Rewards, search.Steps) < 1 || search.Time <= 0 {
 		return a.usage(c, "--rewards, --steps and --time must be positive")
+	}
+	if transcript != "" && how == string(guided.Words) {
+		return a.usage(c, "--transcript writes what a model is asked: add --how")
 	}
 	q := locate.Question{Text: f.Arg(0), In: *in, Test: *test}
 	if i := strings.LastIndexByte(*test, ':'); i >= 0 {
@@ -161,7 +165,13 @@ func (a *app) guided(ctx context.Context, s *sqlite.Store, g *guided.Guide, m *m
 	if g.Model, err = a.metered(m, s, a.masker().Text, tell); err != nil {
 		return nil, fmt.Errorf("--how=%s asks a model: %w\n--how=words asks none", how, err)
 	}
-	g.Book = &summary.Book{Store: s, Read: lookup.ReadTree, Kept: s, Model: g.Model.Name()}
+	g.Before = a.masker().Located
+	g.Options.Text = func(r *knowledge.Repository, path string) ([]byte, error) {
+		text, err := lookup.ReadTree(r, path)
+		a.masker().LearnText(string(text)) // by its own words a literal may not look like a secret
+		return text, err
+	}
+	g.Book = &summary.Book{Store: s, Read: g.Options.Text, Kept: s, Model: g.Model.Name()}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	done := a.wait("asking " + g.Model.Name())

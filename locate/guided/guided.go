@@ -81,7 +81,10 @@ type Guide struct {
 	Book    *summary.Book
 	Model   *metered.Model // nil: only Words
 	Options locate.Options
-	Search  SearchOptions
+	// Before hears of what words found before a model is asked: what is secret in it has to be
+	// known by then. nil: nobody does.
+	Before func(*locate.Answer)
+	Search SearchOptions
 	// Learn sees each file before source of it is sent: package redact learns secrets from whole
 	// files. nil: nobody does.
 	Learn func(text string)

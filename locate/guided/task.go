@@ -56,7 +56,14 @@ func (t *task) lookInto(repositories []int64) error {
 	t.found = f
 	repos, n := f.Repositories()
 	t.repos, t.scope = repos, repos[:n]
-	return nil
+	if t.Before == nil || t.how == Words {
+		return nil
+	}
+	a, err := f.Answer(locate.Order{})
+	if err == nil {
+		t.Before(a)
+	}
+	return err
 }
 
 // end makes the answer. With an error it has what was found until then.
