@@ -16,16 +16,16 @@ const most = 200
 
 // substitute says what a declaration does without a model: the first sentence of its doc
 // comment; without one the names that it uses and the texts that it writes.
-func substitute(d *code.Decl, text []byte) string {
+func (b *Book) substitute(d *code.Decl, text []byte) string {
 	if s := sentence(comment(string(d.Doc.Of(text)))); s != "" {
-		return cut(s)
+		return cut(b.masked(s))
 	}
 	var parts []string
 	if names := mentioned(d, text); len(names) > 0 {
 		parts = append(parts, "uses "+strings.Join(names, ", "))
 	}
 	var quoted []string
-	for _, l := range code.Literals(string(d.Of(text)), nil) {
+	for _, l := range code.Literals(b.masked(string(d.Of(text))), nil) {
 		if s := strings.TrimSpace(l); len(s) > 3 && strings.ContainsAny(s, " -_") && len(quoted) < 3 {
 			quoted = append(quoted, fmt.Sprintf("%q", s))
 		}
@@ -49,17 +49,17 @@ func mentioned(d *code.Decl, text []byte) []string {
 }
 
 // signature is a declaration up to its body, on one line.
-func signature(d *code.Decl, text []byte) string {
+func (b *Book) signature(d *code.Decl, text []byte) string {
 	head := string(text[d.Start:min(max(d.Head, d.Start), d.End)])
 	if !d.Kind.Callable() {
 		head, _, _ = strings.Cut(string(d.Of(text)), "\n")
 	}
-	return cut(strings.Join(strings.Fields(head), " "))
+	return cut(b.masked(strings.Join(strings.Fields(head), " ")))
 }
 
 // fileLine is a file in a line: what its package comment says, or what it declares.
-func fileLine(f *File, packageDoc string) string {
-	if s := sentence(packageDoc); s != "" && path.Base(f.Path) == "doc.go" {
+func (b *Book) fileLine(f *File, packageDoc string) string {
+	if s := b.masked(sentence(packageDoc)); s != "" && path.Base(f.Path) == "doc.go" {
 		return cut(s)
 	}
 	var names []string
@@ -68,7 +68,7 @@ func fileLine(f *File, packageDoc string) string {
 			names = append(names, d.Name)
 		}
 	}
-	if s := sentence(packageDoc); s != "" {
+	if s := b.masked(sentence(packageDoc)); s != "" {
 		return cut(s + " " + strings.Join(names, ", "))
 	}
 	return cut(strings.Join(names, ", "))
@@ -108,6 +108,13 @@ func comment(c string) string {
 func sentence(text string) string { return new(doc.Package).Synopsis(text) }
 
 func cut(s string) string { return cutAt(s, most) }
+
+func (b *Book) masked(s string) string {
+	if b.Mask == nil {
+		return s
+	}
+	return b.Mask(s)
+}
 
 // cutAt shortens a text to n bytes, at a space if there is one near.
 func cutAt(s string, n int) string {

@@ -57,6 +57,10 @@ type Book struct {
 	// Read reads a file of a repository.
 	Read func(r *knowledge.Repository, path string) ([]byte, error)
 
+	// Mask hides secrets in a text before it is cut: of a part of one nobody can tell that it is
+	// one. nil hides none.
+	Mask func(string) string
+
 	// Kept has what a model said; nil: everything is a substitute.
 	Kept  knowledge.Summaries
 	Model string
@@ -167,7 +171,7 @@ func (b *Book) read(ctx context.Context, files []knowledge.File, whole bool) ([]
 			}
 			x := Decl{Decl: d, key: declKey(&d.Decl)}
 			if whole {
-				x.Signature = signature(&d.Decl, text)
+				x.Signature = b.signature(&d.Decl, text)
 			}
 			u.Decls = append(u.Decls, x)
 			keys = append(keys, x.key)
@@ -190,12 +194,12 @@ func (b *Book) read(ctx context.Context, files []knowledge.File, whole bool) ([]
 			d := &u.Decls[j]
 			x, ok := kept[d.key]
 			if d.Text, d.kept = x.Text, ok; !ok && whole {
-				d.Text = substitute(&d.Decl.Decl, u.text)
+				d.Text = b.substitute(&d.Decl.Decl, u.text)
 			}
 		}
 		x, ok := kept[u.key]
 		if u.Line, u.kept = x.Text, ok; !ok {
-			u.Line = fileLine(&u.File, u.doc)
+			u.Line = b.fileLine(&u.File, u.doc)
 		}
 	}
 	return units, nil

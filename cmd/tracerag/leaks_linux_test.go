@@ -265,7 +265,7 @@ func (l *leaker) looks() map[string][][]string {
 		"completion": {{"bash"}, {controls}},
 		"index":      {{"--edges=no", l.module}, {"--json", "--edges=no", l.module}, {controls}, {"https://127.0.0.1:1/" + controls}},
 		"locate": {{"--knowledge", l.known(), question}, {"--knowledge", l.known(), "--json", question}, {"--knowledge", l.known(), "--in", controls, question}, {"--knowledge", l.known(), "--trace", first, "main.main form1 take1 dbPassword"},
-			{"--knowledge", l.known(), "--how=rerank", question}, {"--knowledge", l.known(), "--how=summaries", "--json", question}},
+			{"--knowledge", l.known(), "--trace", first, "--how=rerank", question}, {"--knowledge", l.known(), "--trace", first, "--how=summaries", "--json", question}},
 	}
 	l.write("experiment.yaml", fmt.Sprintf("name: leaker\nprogram: %s\nruns:\n  one: {args: [--db-password, %q, %q]}\nvariants: [T, ordered]\nmodels: [gpt-4o]\nrepetitions: 1\ninquiries:\n  - id: who\n    runs: [one]\n    question: %q\n    answer: main.takeMap\n    criteria:\n      - {id: function, text: named, functions: [main.takeMap]}\n",
 		l.module, l.args, "plain", "what of "+l.args+"?"))

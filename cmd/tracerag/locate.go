@@ -171,7 +171,7 @@ func (a *app) guided(ctx context.Context, s *sqlite.Store, g *guided.Guide, m *m
 		a.masker().LearnText(string(text)) // by its own words a literal may not look like a secret
 		return text, err
 	}
-	g.Book = &summary.Book{Store: s, Read: g.Options.Text, Kept: s, Model: g.Model.Name()}
+	g.Book = &summary.Book{Store: s, Read: g.Options.Text, Mask: a.masker().Clean, Kept: s, Model: g.Model.Name()}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	done := a.wait("asking " + g.Model.Name())

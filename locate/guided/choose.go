@@ -217,7 +217,11 @@ const mostReport = 3000
 // report returns the report, or its beginning and end if it is long.
 func (t *task) report(room int) string {
 	room = max(0, min(room, mostReport))
-	text := strings.TrimSpace(visible.Text(middleCut(t.q.Text, 8*mostReport)))
+	text := middleCut(t.q.Text, 32*mostReport)
+	if t.Book.Mask != nil {
+		text = t.Book.Mask(text) // before a secret can be cut
+	}
+	text = strings.TrimSpace(visible.Text(middleCut(text, 8*mostReport)))
 	if t.Model.Count(text) <= room {
 		return text
 	}

@@ -130,7 +130,11 @@ func (t *task) matching(d *knowledge.Decl, texts map[string][]byte) []string {
 	}
 	var lines []line
 	n := 0
-	for l := range strings.Lines(string(d.Of(text))) {
+	whole := string(d.Of(text))
+	if t.Book.Mask != nil {
+		whole = t.Book.Mask(whole) // of a part of a secret nobody can tell that it is one
+	}
+	for l := range strings.Lines(whole) {
 		if n++; n > mostLines {
 			break
 		}
