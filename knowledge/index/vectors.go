@@ -11,8 +11,8 @@ import (
 // EmbedFunc returns a vector for each text.
 type EmbedFunc func(ctx context.Context, texts []string) ([][]float32, error)
 
-// Masker hides secrets. It learns what is one from whole files: a literal may be known as a
-// password by its name elsewhere.
+// Masker hides secrets. It learns what is one from all files before the first is sent: a literal may
+// be known as a password by its name elsewhere.
 type Masker interface {
 	LearnText(text string)
 	Text(text string) string
@@ -73,10 +73,21 @@ func embedRepository(ctx context.Context, w VectorStore, r *knowledge.Repository
 		if err != nil {
 			text = nil
 		}
-		mask.LearnText(string(text))
 		clear(files) // the declarations are in the order of the files
 		files[path] = text
 		return text
+	}
+	if len(left) > 0 {
+		// What one file names a password is none in any other.
+		all, err := w.Product(ctx, r.ID)
+		if err != nil {
+			return 0, err
+		}
+		for _, f := range all {
+			if text, err := code.Read(r.Root, f.Path); err == nil {
+				mask.LearnText(string(text))
+			}
+		}
 	}
 	var texts []string
 	var vectors []knowledge.Vector

@@ -118,3 +118,40 @@ func mustEmbed(t *testing.T, text string) []float32 {
 	}
 	return v[0]
 }
+
+// learner hides what it has read behind "password: ".
+type learner struct{ secrets []string }
+
+func (l *learner) LearnText(text string) {
+	for _, part := range strings.Split(text, "password: ")[1:] {
+		l.secrets = append(l.secrets, strings.Fields(part)[0])
+	}
+}
+
+func (l *learner) Text(text string) string {
+	for _, s := range l.secrets {
+		text = strings.ReplaceAll(text, s, "*****")
+	}
+	return text
+}
+
+// TestEmbedLearnsAllFiles: what the last file names a password is not sent with the first.
+func TestEmbedLearnsAllFiles(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module example.com/zoo\n",
+		"a.go":   "package zoo\n\nfunc a() { see(\"swordfish\") }\n",
+		"z.go":   "package zoo\n\n// password: swordfish\nfunc z() {}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t)
+	update(t, s, root, index.Options{})
+	var asked []string
+	made, err := index.Embed(t.Context(), s, "letters", letters(&asked), &learner{}, func(int) {})
+	if text := strings.Join(asked, "|"); err != nil || made != 2 || strings.Contains(text, "swordfish") {
+		t.Errorf("made %d, %v, sent: %s", made, err, text)
+	}
+}
