@@ -37,7 +37,7 @@ func main() {
 	embedModel := flag.String("embed-model", "default", "the `model` that makes them")
 	vectors := flag.String("vectors", filepath.Join(os.TempDir(), "locating-vectors"), "the `file` that keeps them")
 	how := flag.String("how", "", "measure these `strategies` with a scripted model, and nothing else: rerank,levels,summaries; or search")
-	several := flag.Bool("several", false, "with -how: all repositories of the cases in one store (an hour)")
+	several := flag.Bool("several", false, "with -how: all repositories of the cases in one store (slow)")
 	calls := flag.String("calls", "", "the `directory` that keeps the calls of the commits: -how=search with them (minutes, downloads)")
 	flag.Parse()
 	if err := run(os.Stdout, os.Stderr, settings{*corpus, *clones, *split, *refit, *ablate, *cases, *decoys, *embed, *embedModel, *vectors, *how, *calls, *several}); err != nil {
