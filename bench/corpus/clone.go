@@ -5,29 +5,19 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
+
+	"tracerag/knowledge/index"
 )
 
 // Clone is the directory of a git clone, with or without a work tree.
 type Clone string
 
-// FindClone returns the clone of OWNER/NAME below dir, which may be kept as OWNER/NAME,
-// NAME, or OWNER+NAME.
+// FindClone returns the clone of OWNER/NAME below dir: see [index.FindClone].
 func FindClone(dir, repo string) (Clone, error) {
-	owner, name, _ := strings.Cut(repo, "/")
-	for _, p := range []string{repo, name, owner + "+" + name, owner + "+" + name + "/repo", name + ".git", repo + ".git"} {
-		p = filepath.Join(dir, p)
-		// git alone would also find the work tree that dir may be within.
-		for _, mark := range []string{".git", "HEAD"} {
-			if _, err := os.Stat(filepath.Join(p, mark)); err == nil {
-				return Clone(p), nil
-			}
-		}
-	}
-	return "", fmt.Errorf("no git clone of %s below %s: clone it there as %s", repo, dir, repo)
+	clone, err := index.FindClone(dir, repo)
+	return Clone(clone), err
 }
 
 // File is a file of a commit.

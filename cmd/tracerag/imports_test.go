@@ -79,7 +79,7 @@ var layers = map[string][]string{
 	"fixtures/random":         {"fixtures"},
 	"fixtures/real":           {"fixtures"},
 	"bench":                   {},
-	"bench/corpus":            {},
+	"bench/corpus":            {"knowledge/index"},
 	"bench/corpus/corpustest": {},
 	"bench/ranking":           {"bench/corpus", "code", "eval/retrieval", "fixtures/real", "prompt", "prompt/tokens", "rank", "session", "trace/store"},
 	"bench/table":             {},

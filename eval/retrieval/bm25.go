@@ -11,7 +11,27 @@ import (
 // of identifiers in lower case, k1 1.2, b .75, rarity over the texts. It is what ranking and
 // locating are measured against, and shares no code with them.
 func BM25(question string, texts iter.Seq[string]) []float64 {
-	const k1, damp = 1.2, .75
+	const k1 = 1.2
+	return scores(question, texts, k1, func(n, with float64) float64 { return math.Log(1 + (n-with+.5)/(with+.5)) }, 0)
+}
+
+// BM25Plus returns the scores by BM25+ (Lv and Zhai, "Lower-Bounding Term Frequency Normalization",
+// CIKM 2011), the baseline of Meta-RAG, with the parameters there: k1 1.5, b .75, delta 1. A word
+// that is asked for and is in a text adds
+//
+//	log((N+1)/df) * (delta + (k1+1)*tf / (k1*(1-b+b*length/mean) + tf))
+//
+// N is the number of texts, df that of those with the word, tf how often the text has it.
+// Delta is what the word adds at least, however long the text is.
+func BM25Plus(question string, texts iter.Seq[string]) []float64 {
+	const k1, delta = 1.5, 1
+	return scores(question, texts, k1, func(n, with float64) float64 { return math.Log((n + 1) / with) }, delta)
+}
+
+// scores has what is common to both. rarity is called with the number of texts, and that of those
+// with a word.
+func scores(question string, texts iter.Seq[string], k1 float64, rarity func(n, with float64) float64, delta float64) []float64 {
+	const damp = .75
 	asked := plainWords(question)
 	freq := map[string][]float64{} // of each word that is asked for, in each text
 	for _, w := range asked {
@@ -39,10 +59,10 @@ func BM25(question string, texts iter.Seq[string]) []float64 {
 				with++
 			}
 		}
-		idf := math.Log(1 + (float64(len(lengths))-with+.5)/(with+.5))
+		idf := rarity(float64(len(lengths)), with)
 		for i, n := range freq[w] {
 			if n > 0 {
-				scores[i] += idf * n * (k1 + 1) / (n + k1*(1-damp+damp*lengths[i]/mean))
+				scores[i] += idf * (delta + n*(k1+1)/(n+k1*(1-damp+damp*lengths[i]/mean)))
 			}
 		}
 	}

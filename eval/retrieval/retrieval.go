@@ -11,8 +11,8 @@ import (
 
 // Ranks says where the wanted items are in one order.
 type Ranks struct {
-	At     []int // places of those that were found, from 1, ascending
-	Wanted int   // how many there are, found or not
+	At     []int `json:"at"`     // places of those that were found, from 1, ascending
+	Wanted int   `json:"wanted"` // how many there are, found or not
 }
 
 // Reciprocal is 1 over the first place; 0 if nothing wanted was found.
@@ -29,6 +29,12 @@ func (r Ranks) Any(k int) bool { return len(r.At) > 0 && r.At[0] <= k }
 // All reports whether all of the wanted are among the first k.
 func (r Ranks) All(k int) bool {
 	return len(r.At) > 0 && len(r.At) == r.Wanted && r.At[len(r.At)-1] <= k
+}
+
+// Recall is the part of the wanted that are among the first k.
+func (r Ranks) Recall(k int) float64 {
+	n, _ := slices.BinarySearch(r.At, k+1)
+	return float64(n) / float64(max(r.Wanted, 1))
 }
 
 // Share returns the part of the items that are so; 0 of none.

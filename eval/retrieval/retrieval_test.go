@@ -3,6 +3,7 @@ package retrieval
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -22,6 +23,18 @@ func TestRanks(t *testing.T) {
 		if r := tt.ranks; r.Reciprocal() != tt.reciprocal || r.Any(2) != tt.any2 || r.All(2) != tt.all2 {
 			t.Errorf("%s: %v %v %v", tt.name, r.Reciprocal(), r.Any(2), r.All(2))
 		}
+	}
+}
+
+func TestRecall(t *testing.T) {
+	r := Ranks{At: []int{1, 3, 10}, Wanted: 4}
+	for k, want := range map[int]float64{0: 0, 1: .25, 2: .25, 3: .5, 10: .75, 100: .75} {
+		if got := r.Recall(k); got != want {
+			t.Errorf("recall@%d is %v, not %v", k, got, want)
+		}
+	}
+	if got := (Ranks{}).Recall(10); got != 0 {
+		t.Errorf("none was wanted: %v", got)
 	}
 }
 
@@ -57,5 +70,18 @@ func TestBM25(t *testing.T) {
 	}
 	if s := BM25("table", slices.Values([]string(nil))); len(s) != 0 {
 		t.Errorf("of no text: %v", s)
+	}
+}
+
+// A long text with the word has what one occurrence is worth, at least.
+func TestBM25Plus(t *testing.T) {
+	texts := []string{"drawTable draws the table", "the Border", "the border of a long text with many words", "the"}
+	// as in TestBM25, with the rarity log((4+1)/1), k1 1.5 and delta 1
+	if s, want := BM25Plus("table", slices.Values(texts)), math.Log(5)*(1+2*2.5/(2+1.5*(.25+.75*5/4.25))); math.Abs(s[0]-want) > 1e-9 || s[1] != 0 {
+		t.Errorf("table: %v, want %v", s, want)
+	}
+	long := append(texts, "table "+strings.Repeat("word ", 100_000))
+	if s := BM25Plus("table", slices.Values(long)); s[4] < math.Log(6.0/2) {
+		t.Errorf("a long text has %v", s[4])
 	}
 }

@@ -1,0 +1,98 @@
+package index_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tracerag/knowledge/index"
+)
+
+// TestWriteCommit: a commit is indexed as it was, with the history up to it, from a clone that
+// stays as it is.
+func TestWriteCommit(t *testing.T) {
+	r := newRepo(t)
+	clone, git, put := r.dir, r.git, r.write
+	put("go.mod", "module example.com/m\n\ngo 1.26\n")
+	put("a/a.go", "package a\n\nfunc Old() {}\n")
+	put("a/kept.go", "package a\n\nfunc Kept() {}\n")
+	put(".gitignore", "kept.go\n")
+	put(".gitattributes", "*.go export-ignore\n*.go filter=bad\n")
+	put("README", "no Go\n")
+	if err := os.Symlink("/etc/passwd", filepath.Join(clone, "link.go")); err != nil {
+		t.Fatal(err)
+	}
+	git("add", "-f", ".")
+	git("commit", "-qm", "first")
+	first := git("rev-parse", "HEAD")
+	put("a/a.go", "package a\n\nfunc New() {}\n")
+	git("commit", "-qam", "second")
+	second := git("rev-parse", "HEAD")
+
+	// Neither a filter nor a hook of the clone is run.
+	ran := filepath.Join(t.TempDir(), "ran")
+	git("config", "filter.bad.smudge", "touch "+ran)
+	put(".git/hooks/post-checkout", "#!/bin/sh\ntouch "+ran+"\n")
+	if err := os.Chmod(filepath.Join(clone, ".git/hooks/post-checkout"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	dir := t.TempDir()
+	if err := index.WriteCommit(t.Context(), clone, first, dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("something of the repository was run")
+	}
+	for _, name := range []string{"link.go", "README"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s was written", name)
+		}
+	}
+	s := open(t)
+	got := update(t, s, dir, index.Options{Name: "m"})
+	if at := got.Repository.Snapshot.Commit; at != first {
+		t.Errorf("the snapshot is %s, not %s", at, first)
+	}
+	for name, there := range map[string]bool{"Old": true, "Kept": true, "New": false} {
+		found, err := s.Named(t.Context(), []string{name}, nil)
+		if err != nil || (len(found) == 1) != there {
+			t.Errorf("%s: %v %v", name, found, err)
+		}
+	}
+	if history, err := s.History(t.Context(), got.Repository.ID, 10); err != nil || len(history) != 1 || history[0].Subject != "first" {
+		t.Errorf("the history is %v: %v", history, err)
+	}
+	if at := git("rev-parse", "HEAD"); at != second {
+		t.Errorf("the clone is at %s", at)
+	}
+	if changed := git("status", "--porcelain"); changed != "" {
+		t.Errorf("the clone has changed: %s", changed)
+	}
+	for _, commit := range []string{"0123456789012345678901234567890123456789", "--all", "nothing"} {
+		if err := index.WriteCommit(t.Context(), clone, commit, t.TempDir()); err == nil {
+			t.Errorf("commit %s was written", commit)
+		}
+	}
+}
+
+func TestFindClone(t *testing.T) {
+	below := t.TempDir()
+	for _, dir := range []string{"one/a/.git", "b/.git", "three+c/.git"} {
+		if err := os.MkdirAll(filepath.Join(below, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for repo, want := range map[string]string{"one/a": "one/a", "two/b": "b", "three/c": "three+c"} {
+		if got, err := index.FindClone(below, repo); err != nil || got != filepath.Join(below, filepath.FromSlash(want)) {
+			t.Errorf("%s: %s %v", repo, got, err)
+		}
+	}
+	for _, repo := range []string{"one/b/c", "four/d", "", "../a", "x/../../y"} {
+		_, err := index.FindClone(below, repo)
+		if none := (*index.NoCloneError)(nil); !errors.As(err, &none) {
+			t.Errorf("%q: %v", repo, err)
+		}
+	}
+}
