@@ -124,11 +124,16 @@ func (c *completer) complete(before []string) {
 		}
 		return
 	}
-	command := c.find(before[0])
+	command, rest := c.find(before[0]), before[1:]
 	if command == nil {
 		return
 	}
-	line := c.read(command, before[1:])
+	if len(rest) > 0 {
+		if sub := c.find(before[0] + " " + rest[0]); sub != nil {
+			command, rest = sub, rest[1:]
+		}
+	}
+	line := c.read(command, rest)
 	switch {
 	case line.program:
 		c.more = ":files"
@@ -160,7 +165,9 @@ func (c *completer) find(name string) *Command {
 
 func (c *completer) commands() {
 	for _, x := range c.Commands {
-		c.add(x.Name, x.Short)
+		if !strings.Contains(x.Name, " ") {
+			c.add(x.Name, x.Short)
+		}
 	}
 }
 
@@ -277,7 +284,7 @@ func (c *completer) operand(command *Command, before []string) {
 	usage := command.Args
 	switch {
 	case command.Name == "eval" && len(before) == 0:
-		c.words("experiment")
+		c.words("experiment", "locate")
 	case strings.Contains(usage, "TRACE"), strings.Contains(usage, " A B"):
 		c.traces()
 		if strings.Contains(c.word, "/") {

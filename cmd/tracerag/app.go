@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -82,7 +83,7 @@ func init() {
 		{"export", "[flags] [TRACE]", "write a trace in another tool's format", runExport},
 		{"import", "[flags] FILE", "import a trace, or a CPU profile as a sampled trace", runImport},
 		{"sizes", "[flags] [TRACE...]", "count tokens by prompt variant (the paper's tables 8 and 9)", runSizes},
-		{"eval", "[flags] experiment FILE...", "find the prompt and model with the best answers (the paper's experiment)", runEval},
+		{"eval", "[flags] experiment FILE... | locate FILE", "find the prompt and model with the best answers; measure locate", runEval},
 		{"doctor", "[flags] [PROGRAM]", "check what this machine, program and configuration can do", runDoctor},
 		{"completion", "[flags] bash|zsh|fish", "print a shell completion script", runCompletion},
 	}
@@ -269,4 +270,12 @@ func (a *app) colors() *string {
 // color reports whether standard output takes colours.
 func (a *app) color() bool {
 	return a.onTerminal() && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
+}
+
+// absolute is for messages and for processes that start elsewhere.
+func (a *app) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(a.cwd, path)
 }

@@ -52,7 +52,7 @@ func (a *app) completions(ctx context.Context) completion.Source {
 		s, err := in.store()
 		return in.session(s), err
 	}}
-	for _, c := range commands {
+	for _, c := range append(slices.Clone(commands), evalLocate) {
 		src.Commands = append(src.Commands, completion.Command{Name: c.name, Args: c.args, Short: c.short, Flags: func() (flags *pflag.FlagSet) {
 			in := asked
 			in.onFlags = func(f *pflag.FlagSet) { flags = f } // it stops where it would parse them

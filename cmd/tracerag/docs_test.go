@@ -129,6 +129,7 @@ func TestDocFaultsAreFound(t *testing.T) {
 		{"```sh\nX=1 ./tracerag ask -z \"why?\" | less -R\n```", "tracerag ask has no flag -z"},
 		{"    tracerag run --include ./... --nowhere ./app --its-own", "tracerag run has no flag --nowhere"},
 		{"The limit is `--max-hit`.", "no command has a flag --max-hit"},
+		{"Try `tracerag eval locate --prompts-only`.", "tracerag eval locate has no flag --prompts-only"},
 		{"See `tree --dept`.", "tracerag tree has no flag --dept"},
 		{"`make tabels` prints them.", "the Makefile has no target tabels"},
 		{"`TRACERAG_MODLE` names it.", "no Go file knows TRACERAG_MODLE"},
@@ -245,9 +246,9 @@ var flagsOfOthers = map[string]string{
 
 var gathered = sync.OnceValues(func() (*facts, error) {
 	f := &facts{flags: map[string]map[string]bool{}, targets: map[string]bool{}}
-	for _, c := range commands {
+	for _, c := range append(slices.Clone(commands), evalLocate) {
 		var out, err bytes.Buffer
-		if code := run(context.Background(), []string{c.name, "--help"}, strings.NewReader(""), &out, &err); code != exitOK {
+		if code := run(context.Background(), append(strings.Fields(c.name), "--help"), strings.NewReader(""), &out, &err); code != exitOK {
 			return nil, fmt.Errorf("tracerag %s --help: exit code %d: %s", c.name, code, &err)
 		}
 		f.flags[c.name] = map[string]bool{"--help": false, "-h": false}
@@ -439,6 +440,10 @@ func (f *facts) checkCode(line string, fault func(string, ...any)) {
 func (f *facts) checkCommand(words []string, fault func(string, ...any)) {
 	name := strings.TrimRight(words[0], ",;:)")
 	flags := f.flags[name]
+	if len(words) > 1 && f.flags[name+" "+words[1]] != nil {
+		name, words = name+" "+words[1], words[1:]
+		flags = f.flags[name]
+	}
 	switch {
 	case flags == nil && (name == "help" || name == "version" || name == strings.ToUpper(name) || strings.HasPrefix(name, "-")):
 		return // COMMAND and ... mean any

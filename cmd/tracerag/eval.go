@@ -48,6 +48,9 @@ twice. Ctrl-C waits for the answers under way; a second Ctrl-C does not.
 The tables are printed as Markdown. --out has them as Markdown and CSV, with the
 figure.
 
+tracerag eval locate FILE measures locate on your own reports: see
+tracerag eval locate --help.
+
 Exit code: 0 every question was answered, except for prompts too long for a model; 1
 some were not; 2 wrong usage.`
 
@@ -103,6 +106,9 @@ func (e *evalFlags) add(a *app, f *pflag.FlagSet) {
 var defaultTokenizers = []string{"gpt-4o", "gpt-4"}
 
 func runEval(a *app, ctx context.Context, c *command, args []string) int {
+	if len(args) > 0 && args[0] == "locate" {
+		return evalLocate.run(a, ctx, evalLocate, args[1:])
+	}
 	f := a.flags(c, evalHelp)
 	var e evalFlags
 	e.add(a, f)
@@ -112,7 +118,7 @@ func runEval(a *app, ctx context.Context, c *command, args []string) int {
 	e.costGiven, e.repeatsGiven = f.Changed("max-cost"), f.Changed("repetitions")
 	switch {
 	case f.NArg() == 0 || f.Arg(0) != "experiment":
-		return a.usage(c, "missing subcommand: tracerag eval experiment FILE")
+		return a.usage(c, "missing subcommand: tracerag eval experiment FILE, or tracerag eval locate FILE")
 	case f.NArg() == 1:
 		return a.usage(c, "no experiment: tracerag eval experiment FILE")
 	}
@@ -349,12 +355,4 @@ func (a *app) reportTrials(dir *results.Dir, name string, in report.Input, e *ev
 	}
 	a.paginate()
 	return report.WriteMarkdown(a.stdout, in)
-}
-
-// absolute is for messages and for processes that start elsewhere.
-func (a *app) absolute(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(a.cwd, path)
 }

@@ -267,6 +267,10 @@ func (l *leaker) looks() map[string][][]string {
 		"locate": {{"--knowledge", l.known(), question}, {"--knowledge", l.known(), "--json", question}, {"--knowledge", l.known(), "--in", controls, question}, {"--knowledge", l.known(), "--trace", first, "main.main form1 take1 dbPassword"},
 			{"--knowledge", l.known(), "--trace", first, "--how=rerank", question}, {"--knowledge", l.known(), "--trace", first, "--how=summaries", "--json", question}},
 	}
+	l.write("cases.jsonl", fmt.Sprintf(`{"id":"a","report":%q,"files":["main.go"],"functions":["main"]}`, "main.main form1 take1 dbPassword "+l.args))
+	l.write("commit.jsonl", `{"id":"a","repo":"a/b","commit":"0123456789","report":"x","files":["main.go"]}`)
+	out["eval"] = append(out["eval"], []string{"locate", "--repo", l.module, "--knowledge", l.known(), at("cases.jsonl")}, []string{"locate", "--json", "--repo", l.module, "--knowledge", l.known(), at("cases.jsonl")},
+		[]string{"locate", "--clones=" + controls, at("commit.jsonl")}, []string{"locate", controls}, []string{"locate", "--how=" + controls, "x"})
 	l.write("experiment.yaml", fmt.Sprintf("name: leaker\nprogram: %s\nruns:\n  one: {args: [--db-password, %q, %q]}\nvariants: [T, ordered]\nmodels: [gpt-4o]\nrepetitions: 1\ninquiries:\n  - id: who\n    runs: [one]\n    question: %q\n    answer: main.takeMap\n    criteria:\n      - {id: function, text: named, functions: [main.takeMap]}\n",
 		l.module, l.args, "plain", "what of "+l.args+"?"))
 	for _, f := range export.Formats() {

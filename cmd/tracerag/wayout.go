@@ -8,6 +8,7 @@ import (
 
 	"tracerag/answer"
 	"tracerag/calltree"
+	"tracerag/eval/locating"
 	"tracerag/eval/trial"
 	"tracerag/export"
 	"tracerag/llm"
@@ -93,6 +94,12 @@ func wayOut(err error) string {
 	}
 	if isA[*session.NoValuesError](err) {
 		return "record it with tracerag run --values"
+	}
+	if isA[*locating.NoTreeError](err) {
+		return "--repo DIR names it"
+	}
+	if isA[*locating.NoClonesError](err) {
+		return "--clones DIR names it"
 	}
 	if errors.Is(err, throttle.ErrCeiling) {
 		return "--max-cost says how much may be spent"

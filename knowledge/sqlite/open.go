@@ -162,17 +162,14 @@ func (s *Store) Size() int64 {
 // makeDir makes the directory of a store. Like that of traces it is readable by its owner
 // alone, and git takes no notice of it.
 func makeDir(dir string) error {
-	fi, err := os.Stat(dir)
-	if err == nil && fi.IsDir() {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil || filepath.Base(dir) != ".tracerag" {
 		return err
 	}
-	if filepath.Base(dir) == ".tracerag" {
-		return os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600)
+	ignore := filepath.Join(dir, ".gitignore")
+	if _, err := os.Lstat(ignore); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return nil
+	return os.WriteFile(ignore, []byte("*\n"), 0o600)
 }
 
 // create makes the file, so that it is readable by its owner alone: SQLite would ask
