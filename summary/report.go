@@ -149,7 +149,11 @@ func (r *Report) Write(w io.Writer) error {
 		text += "\n"
 	}
 	text += fmt.Sprintf("  everything again: %s, about %s; this run took %.1f %% less\n", phrase.Plural(r.Anew.Questions, "question", "questions"), phrase.Plural(r.Anew.Tokens(), "token", "tokens"), max(0, share(r.Tokens, r.Anew.Tokens())))
-	text += fmt.Sprintf("  code: %s; summaries: %s, %.1f %% smaller\n", phrase.Plural(r.Code, "token", "tokens"), phrase.Number(r.Summaries), share(r.Summaries, r.Code))
+	smaller, than := share(r.Summaries, r.Code), "smaller"
+	if smaller < 0 { // of a few short functions
+		smaller, than = -smaller, "larger"
+	}
+	text += fmt.Sprintf("  code: %s; summaries: %s, %.1f %% %s\n", phrase.Plural(r.Code, "token", "tokens"), phrase.Number(r.Summaries), smaller, than)
 	_, err := io.WriteString(w, text)
 	return err
 }

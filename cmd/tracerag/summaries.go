@@ -26,7 +26,7 @@ func (a *app) summarise(ctx context.Context, s *sqlite.Store, m *meteredFlags, t
 	}
 	read := func(r *knowledge.Repository, path string) ([]byte, error) { return code.Read(r.Root, path) }
 	k := &summary.Maker{Model: model, Parallel: m.limits.Parallel, Learn: a.masker().LearnText,
-		Book: &summary.Book{Store: s, Read: read, Kept: s, Model: model.Name()}}
+		Book: &summary.Book{Store: s, Read: read, Kept: s, Model: model.Name(), Mask: a.masker().Clean}}
 	names := make([]string, len(of))
 	for i := range of {
 		names[i] = of[i].Repository

@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,10 +58,13 @@ func TestSummariesInterrupted(t *testing.T) {
 	}
 	asked := len(srv.Requests())
 	out, err = run()
-	if err != nil || !strings.Contains(out, "1 file, 1 package and 1 repository made") {
-		t.Errorf("%v, %s", err, out)
+	// How many answers came before the signal did is a matter of time; each that came is kept.
+	var all, left int
+	_, counted, _ := strings.Cut(out, "small: ")
+	if _, wrong := fmt.Sscanf(counted, "%d summaries of %d", &all, &left); wrong != nil || err != nil || !strings.Contains(out, "1 package and 1 repository made") {
+		t.Fatalf("%v, %v, %s", err, wrong, out)
 	}
-	if asked > 2 || len(srv.Requests()) != 3 {
-		t.Errorf("asked %d, then %d in all", asked, len(srv.Requests()))
+	if n := len(srv.Requests()); asked < 2-left || n != asked+left+1 {
+		t.Errorf("asked %d, then of %d files, %d in all", asked, left, n)
 	}
 }

@@ -182,8 +182,10 @@ func (m *Model) AskInForm(ctx context.Context, q Question, parse func(reply stri
 	if wrong == nil {
 		return nil
 	}
-	messages = append(messages, llm.Message{Role: "assistant", Content: reply},
-		llm.Message{Role: "user", Content: m.o.Mask(fmt.Sprintf("This is not in the form that was asked for: %v. Answer again in that form, with nothing before or after it.", wrong))})
+	if reply != "" { // servers refuse a message that is empty
+		messages = append(messages, llm.Message{Role: "assistant", Content: reply})
+	}
+	messages = append(messages, llm.Message{Role: "user", Content: m.o.Mask(fmt.Sprintf("This is not in the form that was asked for: %v. Answer again in that form, with nothing before or after it.", wrong))})
 	again, err := m.ask(ctx, q.Kind, messages)
 	if tooLong := (*TooLongError)(nil); errors.As(err, &tooLong) {
 		return &FormError{q.Kind, reply, wrong} // the first reply filled the window
@@ -242,7 +244,7 @@ func (m *Model) ask(ctx context.Context, kind string, messages []llm.Message) (s
 	cost := 0.0
 	err = m.meter.Ask(ctx, throttle.Job{Name: kind, Model: m.o.Model, Tokens: x.Prompt, Most: most, Ask: func(ctx context.Context) (float64, error) {
 		got, err := m.o.Ask(ctx, llm.Request{Messages: messages}, nil)
-		if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindEmpty && got.FinishReason != "" {
+		if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindEmpty {
 			err = nil // a silence that has come to its end is an answer: one in no form
 		}
 		x.Answer, x.Answered = m.o.Mask(got.Text), m.o.Count(got.Text)

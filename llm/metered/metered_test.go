@@ -59,7 +59,7 @@ func (s *server) ask(ctx context.Context, r llm.Request, _ io.Writer) (llm.Answe
 		return llm.Answer{}, ctx.Err()
 	}
 	text, err := s.reply(r.Messages)
-	return llm.Answer{Text: text, FinishReason: "stop"}, err
+	return llm.Answer{Text: text}, err
 }
 
 func words(s string) int { return len(strings.Fields(s)) }
@@ -122,7 +122,7 @@ func TestForm(t *testing.T) {
 				s := &server{}
 				s.reply = func([]llm.Message) (string, error) {
 					text := tt.replies[len(s.asked)-1]
-					if text == "" {
+					if text == "" { // some servers give no reason for the end either
 						return "", &llm.Error{Kind: llm.KindEmpty}
 					}
 					return text, nil

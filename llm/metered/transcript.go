@@ -54,7 +54,11 @@ func (t *Transcript) Close() error {
 
 // String says what the questions took.
 func (t Totals) String() string {
-	text := fmt.Sprintf("%d questions, %d prompt + %d answer tokens", t.Questions, t.Prompt, t.Answered)
+	questions := "questions"
+	if t.Questions == 1 {
+		questions = "question"
+	}
+	text := fmt.Sprintf("%d %s, %d prompt + %d answer tokens", t.Questions, questions, t.Prompt, t.Answered)
 	if t.Cost > 0 {
 		text += fmt.Sprintf(", about $%.4f", t.Cost)
 	}
