@@ -118,7 +118,7 @@ func readYAML(file string, data []byte) (cases []*Case, lines []int, err error) 
 	}
 	list := doc.Content[0]
 	if list.Kind != yaml.SequenceNode {
-		return nil, nil, wrong(list.Line, errors.New("want a list of cases: - id: ..."))
+		return nil, nil, wrong(list.Line, errors.New("want a list of cases, each with - id: NAME and more keys"))
 	}
 	for _, n := range list.Content {
 		if err := onlyKeys(n, "id", "report", "repo", "commit", "files", "functions"); err != nil {
