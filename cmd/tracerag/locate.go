@@ -10,8 +10,6 @@ import (
 	"os/signal"
 	"strings"
 
-	"tracerag/knowledge"
-	"tracerag/knowledge/lookup"
 	"tracerag/knowledge/sqlite"
 	"tracerag/llm/metered"
 	"tracerag/locate"
@@ -38,9 +36,8 @@ best functions, and which test to record to see the first one at work.
   levels     repositories, packages, files, functions: a question each
   summaries  files by a line each, then by what their declarations do
   search     functions by rewards; then the model looks around from the best
-The questions have names, signatures, comments and lines of your source, and with search all
-of functions. Answers are kept:
-the same command asks nothing twice.`
+The questions have names, signatures, comments and lines of your source, and with search
+whole functions. Answers are kept: the same command asks nothing twice.`
 
 func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, locateHelp)
@@ -57,7 +54,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	a.redactFlag(f)
 	a.section(f, "The model")
 	var how, transcript string
-	addChoice(f, &how, "how", "have a model choose: `HOW` is words (no model), rerank, levels, summaries or search", locateHows()...)
+	addChoice(f, &how, "how", "have a model choose: `HOW` is words (no model), rerank, levels, summaries or search", guided.Names()...)
 	search := guided.DefaultSearch
 	f.IntVar(&search.Rewards, "rewards", search.Rewards, "--how=search asks what `N` functions are worth")
 	f.DurationVar(&search.Time, "time", search.Time, "--how=search asks that for at most this `TIME`")
@@ -123,7 +120,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	if err != nil {
 		return a.fail(err)
 	}
-	g := &guided.Guide{Store: s, Options: locate.Options{Limit: *limit, Nearest: near}, Search: search, Learn: a.masker().LearnText}
+	g := &guided.Guide{Store: s, Options: locate.Options{Limit: *limit, Nearest: near}, Search: search, Secrets: a.masker()}
 	found, failed := a.guided(ctx, s, g, &m, q, guided.How(how), transcript)
 	if found != nil {
 		if err := a.printLocated(found, *asJSON); err != nil {
@@ -138,13 +135,6 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(failed)
 	}
 	return exitOK
-}
-
-func locateHows() (names []string) {
-	for _, h := range guided.All() {
-		names = append(names, string(h))
-	}
-	return names
 }
 
 // guided locates, with a model if how asks for one. With an error there may be what was found
@@ -165,13 +155,7 @@ func (a *app) guided(ctx context.Context, s *sqlite.Store, g *guided.Guide, m *m
 	if g.Model, err = a.metered(m, s, a.masker().Text, tell); err != nil {
 		return nil, fmt.Errorf("--how=%s asks a model: %w\n--how=words asks none", how, err)
 	}
-	g.Before = a.masker().Located
-	g.Options.Text = func(r *knowledge.Repository, path string) ([]byte, error) {
-		text, err := lookup.ReadTree(r, path)
-		a.masker().LearnText(string(text)) // by its own words a literal may not look like a secret
-		return text, err
-	}
-	g.Book = &summary.Book{Store: s, Read: g.Options.Text, Mask: a.masker().Clean, Kept: s, Model: g.Model.Name()}
+	g.Book = &summary.Book{Store: s, Kept: s, Model: g.Model.Name()}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	done := a.wait("asking " + g.Model.Name())

@@ -14,7 +14,6 @@ import (
 	"tracerag/eval/results"
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
-	"tracerag/knowledge/lookup"
 	"tracerag/knowledge/sqlite"
 	"tracerag/llm"
 	"tracerag/llm/metered"
@@ -41,7 +40,7 @@ type Options struct {
 	Version   string // of the program that measures: outcomes of another one do not count
 	// Model makes the model that is asked, if a strategy asks one. spent is what earlier runs have cost.
 	Model    func(keep metered.Keeper, tell func(metered.Exchange), spent float64) (*metered.Model, error)
-	Learn    func(text string)   // as in [guided.Guide]
+	Secrets  guided.Secrets      // nil hides none
 	Progress func(done, all int) // cases; nil: nobody
 }
 
@@ -298,10 +297,10 @@ func (r *runner) locate(ctx context.Context, c *Case, how guided.How, at *source
 			return r.outcome(c, how, &o, began), nil
 		}
 	}
-	g := guided.Guide{Store: at.store, Options: locate.Options{Limit: deep}, Learn: r.Learn}
+	g := guided.Guide{Store: at.store, Options: locate.Options{Limit: deep}, Secrets: r.Secrets}
 	if how != guided.Words {
 		g.Model = r.model
-		g.Book = &summary.Book{Store: at.store, Read: lookup.ReadTree, Kept: at.kept, Model: r.model.Name()}
+		g.Book = &summary.Book{Store: at.store, Kept: at.kept, Model: r.model.Name()}
 		r.asked = Outcome{}
 	}
 	began := time.Now()

@@ -18,6 +18,7 @@ import (
 	"tracerag/llm"
 	"tracerag/llm/metered"
 	"tracerag/llm/throttle"
+	"tracerag/locate"
 	"tracerag/locate/guided"
 )
 
@@ -202,6 +203,30 @@ func TestModel(t *testing.T) {
 	}
 	if now, err := (keeper{o.Results}).spent(); err != nil || now != spent {
 		t.Errorf("$%v are spent, and were $%v: %v", now, spent, err)
+	}
+}
+
+// hidden counts what it sees, and hides nothing.
+type hidden struct{ located, learned, cleaned int }
+
+func (h *hidden) Located(*locate.Answer)   { h.located++ }
+func (h *hidden) LearnText(string)         { h.learned++ }
+func (h *hidden) Clean(text string) string { h.cleaned++; return text }
+
+// TestSecretsAreLearned: what hides secrets sees what words found, and every file of which a model
+// is sent a part, in commits and in working trees.
+func TestSecretsAreLearned(t *testing.T) {
+	o := setting(t)
+	o.How = []guided.How{guided.Rerank}
+	var s script
+	s.use(&o)
+	h := new(hidden)
+	o.Secrets = h
+	if _, err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if h.located < len(o.Cases) || h.learned < len(o.Cases) || h.cleaned == 0 {
+		t.Errorf("of %d cases: %+v", len(o.Cases), *h)
 	}
 }
 

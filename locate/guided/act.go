@@ -64,7 +64,7 @@ const (
 // summarise has the model say what the best functions do, and plan.
 func (a *agent) summarise(best []ranked) error {
 	form := summaryForm
-	room := a.Model.Room(system, askSummary, form, fenced(part{"REPORT", ""}, part{"FUNCTIONS", ""}))
+	room := a.Model.Room(system, askSummary, form, metered.Fenced(metered.Part{Name: "REPORT", Text: ""}, metered.Part{Name: "FUNCTIONS", Text: ""}))
 	report := a.report(room / 3)
 	room -= a.Model.Count(report)
 	each := max(min((room-room/10)/max(len(best), 1)-100, 2*sourceTokens), 0)
@@ -78,7 +78,7 @@ func (a *agent) summarise(best []ranked) error {
 	}
 	r := summaryReply{reply: reply{items: a.items()}}
 	err := a.Model.AskInForm(a.ctx, metered.Question{Kind: "search summary", System: system,
-		User: askSummary + "\n\n" + fenced(part{"REPORT", report}, part{"FUNCTIONS", list.String()}) + form}, r.read)
+		User: askSummary + "\n\n" + metered.Fenced(metered.Part{Name: "REPORT", Text: report}, metered.Part{Name: "FUNCTIONS", Text: list.String()}) + form}, r.read)
 	if tooLong := (*metered.TooLongError)(nil); errors.As(err, &tooLong) && len(best) > 1 {
 		return a.summarise(best[:len(best)/2])
 	}
@@ -140,7 +140,7 @@ func (a *agent) prompt(left int) string {
 		end += lastStep
 	}
 	parts := func(report, functions, plan, steps string) string {
-		return fenced(part{"REPORT", report}, part{"FUNCTIONS", functions}, part{"PLAN", plan}, part{"STEPS", steps})
+		return metered.Fenced(metered.Part{Name: "REPORT", Text: report}, metered.Part{Name: "FUNCTIONS", Text: functions}, metered.Part{Name: "PLAN", Text: plan}, metered.Part{Name: "STEPS", Text: steps})
 	}
 	room := a.Model.Room(system, askAct, end, parts("", "", "", ""))
 	room -= room / 20

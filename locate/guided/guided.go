@@ -75,19 +75,35 @@ func All() []How {
 	return all
 }
 
+// Names returns the strategies' names, in the order of All.
+func Names() []string {
+	var names []string
+	for _, h := range All() {
+		names = append(names, string(h))
+	}
+	return names
+}
+
 // Guide locates in a store.
 type Guide struct {
-	Store   knowledge.Reader
+	Store knowledge.Reader
+	// Book has what the model said of units; nil has substitutes. Without Read it reads as
+	// Options.Text does.
 	Book    *summary.Book
 	Model   *metered.Model // nil: only Words
 	Options locate.Options
-	// Before hears of what words found before a model is asked: what is secret in it has to be
-	// known by then. nil: nobody does.
-	Before func(*locate.Answer)
-	Search SearchOptions
-	// Learn sees each file before source of it is sent: package redact learns secrets from whole
-	// files. nil: nobody does.
-	Learn func(text string)
+	Search  SearchOptions
+	Secrets Secrets // nil hides none
+}
+
+// Secrets hides secrets. It knows one by what it has learned until then, so it sees
+// what words found, and each file that is read, before anything of them is sent.
+type Secrets interface {
+	Located(*locate.Answer)
+	LearnText(text string)
+	// Clean masks what is known, of a text before it is cut: of a part of a secret nobody can
+	// tell that it is one.
+	Clean(text string) string
 }
 
 // Answer is what was found, and how.
@@ -132,11 +148,7 @@ var ErrNoModel = errors.New("no model is configured")
 type UnknownError struct{ How How }
 
 func (e *UnknownError) Error() string {
-	var all []string
-	for _, h := range All() {
-		all = append(all, string(h))
-	}
-	return fmt.Sprintf("unknown strategy %q: must be one of %s", e.How, strings.Join(all, ", "))
+	return fmt.Sprintf("unknown strategy %q: must be one of %s", e.How, strings.Join(Names(), ", "))
 }
 
 // Locate finds what a question is about. With an error there is an answer nevertheless if

@@ -84,7 +84,7 @@ func (r *rewarder) rewards(ctx context.Context, leaves []treesearch.Node) ([]flo
 
 // share is how many tokens of source each of n functions may have in one question.
 func (r *rewarder) share(n int) int {
-	room := r.Model.Room(system, askReward, rewardForm, fenced(part{"REPORT", ""}, part{"FUNCTIONS", ""}))
+	room := r.Model.Room(system, askReward, rewardForm, metered.Fenced(metered.Part{Name: "REPORT", Text: ""}, metered.Part{Name: "FUNCTIONS", Text: ""}))
 	room -= r.Model.Count(r.report(room / 3))
 	return max(min((room-room/10)/n-100, sourceTokens), 0) // 100 are for its name and what it does
 }
@@ -110,8 +110,8 @@ func (r *rewarder) ask(ctx context.Context, cards []card) ([]float64, error) {
 		fmt.Fprintf(&list, "[%d] %s\n", i+1, c.unit)
 	}
 	form := fmt.Sprintf(rewardForm, len(cards))
-	room := r.Model.Room(system, askReward, form, list.String(), fenced(part{"REPORT", ""}, part{"FUNCTIONS", ""}))
-	user := askReward + "\n\n" + fenced(part{"REPORT", r.report(room)}, part{"FUNCTIONS", list.String()}) + form
+	room := r.Model.Room(system, askReward, form, list.String(), metered.Fenced(metered.Part{Name: "REPORT", Text: ""}, metered.Part{Name: "FUNCTIONS", Text: ""}))
+	user := askReward + "\n\n" + metered.Fenced(metered.Part{Name: "REPORT", Text: r.report(room)}, metered.Part{Name: "FUNCTIONS", Text: list.String()}) + form
 	read := rewardReply{n: len(cards)}
 	err := r.Model.AskInForm(ctx, metered.Question{Kind: "reward", System: system, User: user}, read.read)
 	if tooLong := (*metered.TooLongError)(nil); errors.As(err, &tooLong) && len(cards) > 1 {

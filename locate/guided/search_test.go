@@ -419,24 +419,31 @@ func TestTreeRewards(t *testing.T) {
 	}
 }
 
+// secrets knows one password when it has seen its file.
+type secrets struct{ known bool }
+
+func (x *secrets) Located(*locate.Answer) {}
+
+func (x *secrets) LearnText(text string) {
+	x.known = x.known || strings.Contains(text, "password =")
+}
+
+func (x *secrets) Clean(text string) string {
+	if x.known {
+		text = strings.ReplaceAll(text, "tr0ub4dor", "[secret]")
+	}
+	return text
+}
+
 // TestSearchMasks: a password that another line of the file names is masked in a function.
 func TestSearchMasks(t *testing.T) {
 	m := &searchModel{reward: halfIsWrong, summary: "PLAN: x", steps: []string{"ACT: search_function Draw", "ANSWER:\nNONE"}}
 	g := guideOf(nil, map[string]string{"go.mod": "module example.com/app\n",
 		"a.go": "package a\n\nconst password = \"tr0ub4dor\"\n\n// Draw draws the border.\nfunc Draw() { println(\"tr0ub4dor\") }\n"})
-	learned := ""
-	g.Learn = func(text string) {
-		if strings.Contains(text, "password =") {
-			learned = "tr0ub4dor"
-		}
-	}
+	known := new(secrets)
+	g.Secrets = known
 	g.Model = metered.New(metered.Options{Model: "scripted", Ask: m.ask, Window: 16000, MaxTokens: 500, Count: func(s string) int { return (len(s) + 3) / 4 },
-		Mask: func(s string) string {
-			if learned == "" {
-				return s
-			}
-			return strings.ReplaceAll(s, learned, "[secret]")
-		}})
+		Mask: known.Clean})
 	if _, err := g.Locate(t.Context(), locate.Question{Text: borderReport}, Search); err != nil {
 		t.Fatal(err)
 	}

@@ -21,20 +21,11 @@ type reader struct {
 }
 
 func (t *task) reader() *reader {
-	r := &reader{task: t, look: &lookup.Lookup{Store: t.Store, Read: t.learned}, terms: map[string]bool{}, said: map[int64]map[int64]string{}}
+	r := &reader{task: t, look: &lookup.Lookup{Store: t.Store, Read: t.Options.Text}, terms: map[string]bool{}, said: map[int64]map[int64]string{}}
 	for _, term := range words.Terms(t.q.Text[:min(len(t.q.Text), asked)]) {
 		r.terms[term] = true
 	}
 	return r
-}
-
-// learned reads a file, and has its secrets learned.
-func (t *task) learned(r *knowledge.Repository, path string) ([]byte, error) {
-	text, err := t.Options.Text(r, path)
-	if err == nil && t.Learn != nil {
-		t.Learn(string(text))
-	}
-	return text, err
 }
 
 // unit returns a declaration as it is now.

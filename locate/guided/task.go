@@ -35,14 +35,35 @@ func (g *Guide) begin(ctx context.Context, q locate.Question, how How) (*task, e
 	if t.Options.Text == nil {
 		t.Options.Text = lookup.ReadTree
 	}
-	if t.Book == nil {
-		t.Book = &summary.Book{Store: g.Store, Read: t.Options.Text}
+	book := summary.Book{Store: g.Store}
+	if g.Book != nil {
+		book = *g.Book
 	}
+	if book.Read == nil {
+		book.Read = t.Options.Text
+	}
+	if t.Secrets != nil && how != Words {
+		t.Options.Text, book.Read = t.learning(t.Options.Text), t.learning(book.Read)
+		book.Mask = t.Secrets.Clean
+	}
+	t.Book = &book
 	terms, _ := rank.Terms(rank.Question{Text: middleCut(q.Text, 8*mostReport)}, rank.Default)
 	for _, term := range terms {
 		t.terms[term] = true
 	}
 	return t, t.lookInto(g.Options.Repositories)
+}
+
+// learning reads a file, and has its secrets learned: by its own words a literal may not look like
+// one.
+func (t *task) learning(read func(*knowledge.Repository, string) ([]byte, error)) func(*knowledge.Repository, string) ([]byte, error) {
+	return func(r *knowledge.Repository, path string) ([]byte, error) {
+		text, err := read(r, path)
+		if err == nil {
+			t.Secrets.LearnText(string(text))
+		}
+		return text, err
+	}
 }
 
 // lookInto looks for candidates by words in some repositories.
@@ -56,12 +77,12 @@ func (t *task) lookInto(repositories []int64) error {
 	t.found = f
 	repos, n := f.Repositories()
 	t.repos, t.scope = repos, repos[:n]
-	if t.Before == nil || t.how == Words {
+	if t.Secrets == nil || t.how == Words {
 		return nil
 	}
 	a, err := f.Answer(locate.Order{})
 	if err == nil {
-		t.Before(a)
+		t.Secrets.Located(a)
 	}
 	return err
 }
