@@ -15,7 +15,6 @@ import (
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
 	"tracerag/knowledge/sqlite"
-	"tracerag/llm"
 	"tracerag/llm/metered"
 	"tracerag/llm/throttle"
 	"tracerag/locate"
@@ -135,7 +134,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 
 // openTrees brings the index of the working trees up to date.
 func (r *runner) openTrees(ctx context.Context) (err error) {
-	if len(r.Trees) == 0 && r.Knowledge == "" || !slices.ContainsFunc(r.Cases, func(c *Case) bool { return c.Commit == "" }) {
+	if !slices.ContainsFunc(r.Cases, func(c *Case) bool { return c.Commit == "" }) {
 		if _, err := os.Stat(r.Knowledge); err == nil && r.Knowledge != "" {
 			r.known, err = sqlite.Open(ctx, r.Knowledge) // for its summaries
 			return err
@@ -162,8 +161,7 @@ func (r *runner) tell(x metered.Exchange) {
 	r.asked.Questions++
 	r.asked.Prompt += x.Prompt
 	r.asked.Answered += x.Answered
-	cost, _ := llm.EstimateCost(r.model.Name(), llm.Usage{PromptTokens: x.Prompt, CompletionTokens: x.Answered})
-	r.asked.Cost += cost
+	r.asked.Cost += x.Cost
 }
 
 // measure adds the outcomes of a case.
@@ -199,6 +197,10 @@ func (r *runner) measure(ctx context.Context, c *Case, report *Report) error {
 			if at, err = r.open(ctx, c); err != nil {
 				if ctx.Err() != nil {
 					return ctx.Err()
+				}
+				if missing, ok := errors.AsType[*index.NoCommitError](err); ok {
+					report.Open = append(report.Open, Open{c.ID, how, missing.Error() + ": git fetch may bring it"})
+					continue
 				}
 				return fmt.Errorf("case %s: %w", c.ID, err)
 			}

@@ -300,15 +300,29 @@ func TestModelFails(t *testing.T) {
 	}
 }
 
+// TestMissingCommit: a commit that a clone lacks leaves its case open, and the others are measured.
+func TestMissingCommit(t *testing.T) {
+	o := setting(t)
+	missing := *o.Cases[0]
+	missing.ID, missing.Commit = "missing", "0123456"
+	o.Cases = append([]*Case{&missing}, o.Cases...)
+	r, err := Run(t.Context(), o)
+	if err != nil || len(r.Open) != len(Baselines())+len(o.How) || !strings.Contains(r.Open[0].Why, "has no commit 0123456: git fetch") {
+		t.Fatalf("open %v: %v", r.Open, err)
+	}
+	for _, c := range o.Cases[1:] {
+		outcome(t, r, c.ID, BM25)
+	}
+}
+
 // TestRunRefuses: what cannot be measured is said before anything is.
 func TestRunRefuses(t *testing.T) {
 	o := setting(t)
 	for what, change := range map[string]func(*Options){
-		"no working tree":       func(o *Options) { o.Trees = nil },
-		"clones is not known":   func(o *Options) { o.Clones = "" },
-		"no git clone of":       func(o *Options) { o.Clones = t.TempDir() },
-		"unknown strategy":      func(o *Options) { o.How = []guided.How{"guess"} },
-		"has no commit 0123456": func(o *Options) { c := *o.Cases[0]; c.Commit = "0123456"; o.Cases = []*Case{&c} },
+		"no working tree":     func(o *Options) { o.Trees = nil },
+		"clones is not known": func(o *Options) { o.Clones = "" },
+		"no git clone of":     func(o *Options) { o.Clones = t.TempDir() },
+		"unknown strategy":    func(o *Options) { o.How = []guided.How{"guess"} },
 	} {
 		changed := o
 		change(&changed)

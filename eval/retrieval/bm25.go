@@ -33,19 +33,26 @@ func BM25Plus(question string, texts iter.Seq[string]) []float64 {
 func scores(question string, texts iter.Seq[string], k1 float64, rarity func(n, with float64) float64, delta float64) []float64 {
 	const damp = .75
 	asked := plainWords(question)
-	freq := map[string][]float64{} // of each word that is asked for, in each text
+	type posting struct {
+		text int
+		freq float64
+	}
+	postings := map[string][]posting{} // of each word that is asked for
 	for _, w := range asked {
-		freq[w] = nil
+		postings[w] = nil
 	}
 	var lengths []float64
 	for text := range texts {
-		for w := range freq {
-			freq[w] = append(freq[w], 0)
-		}
 		words := plainWords(text)
 		for _, w := range words {
-			if n := freq[w]; n != nil {
-				n[len(lengths)]++
+			list, ok := postings[w]
+			if !ok {
+				continue
+			}
+			if n := len(list); n > 0 && list[n-1].text == len(lengths) {
+				list[n-1].freq++
+			} else {
+				postings[w] = append(list, posting{len(lengths), 1})
 			}
 		}
 		lengths = append(lengths, float64(len(words)))
@@ -53,17 +60,9 @@ func scores(question string, texts iter.Seq[string], k1 float64, rarity func(n, 
 	mean := Mean(lengths)
 	scores := make([]float64, len(lengths))
 	for _, w := range asked {
-		with := 0.0
-		for _, n := range freq[w] {
-			if n > 0 {
-				with++
-			}
-		}
-		idf := rarity(float64(len(lengths)), with)
-		for i, n := range freq[w] {
-			if n > 0 {
-				scores[i] += idf * (delta + n*(k1+1)/(n+k1*(1-damp+damp*lengths[i]/mean)))
-			}
+		idf := rarity(float64(len(lengths)), float64(len(postings[w])))
+		for _, p := range postings[w] {
+			scores[p.text] += idf * (delta + p.freq*(k1+1)/(p.freq+k1*(1-damp+damp*lengths[p.text]/mean)))
 		}
 	}
 	return scores

@@ -44,6 +44,11 @@ func FindClone(below, repository string) (string, error) {
 	return "", &NoCloneError{repository, below}
 }
 
+// NoCommitError says that a clone has no commit of that name.
+type NoCommitError struct{ Clone, Commit string }
+
+func (e *NoCommitError) Error() string { return fmt.Sprintf("%s has no commit %s", e.Clone, e.Commit) }
+
 // WriteCommit makes an empty directory a repository of one commit of a git clone: with what [Update]
 // reads of the commit's files, and the history up to it. The clone stays as it is. No filter and no
 // hook is run, and no link of the commit is made. The directory reads objects out of the clone: it is
@@ -58,7 +63,7 @@ func WriteCommit(ctx context.Context, clone, commit, dir string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("%s has no commit %s", clone, commit)
+		return &NoCommitError{clone, commit}
 	}
 	commit = strings.TrimSpace(string(out))
 	common, err := from.run(ctx, "", "rev-parse", "--path-format=absolute", "--git-common-dir")

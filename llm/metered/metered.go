@@ -49,6 +49,7 @@ type Exchange struct {
 	Kept     bool          `json:"kept,omitempty"` // it was asked earlier
 	Prompt   int           `json:"prompt_tokens"`
 	Answered int           `json:"answer_tokens"`
+	Cost     float64       `json:"cost_usd,omitempty"` // that it had, or has had; 0 where no price is known
 	Error    string        `json:"error,omitempty"`
 }
 
@@ -333,6 +334,7 @@ func (m *Model) keep(ctx context.Context, key string, a kept) error {
 }
 
 func (m *Model) tell(x Exchange, cost float64) {
+	x.Cost = cost
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if x.Kept {

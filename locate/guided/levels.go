@@ -45,11 +45,7 @@ func (g *Guide) levels(ctx context.Context, q locate.Question) (*Answer, error) 
 	if err != nil || len(files) == 0 {
 		return t.end(locate.Order{}, err)
 	}
-	first, err := t.candidatesIn(files)
-	if err != nil {
-		return t.end(locate.Order{Files: files}, err)
-	}
-	all, err := t.functionsOf(files, first)
+	all, err := t.functionsOf(files, t.candidatesIn(files))
 	if err != nil {
 		return t.end(locate.Order{Files: files}, err)
 	}
@@ -172,7 +168,7 @@ func (t *task) chooseFiles(kind string, packages []summary.Package, most, tokens
 }
 
 // candidatesIn are the candidates of words in files, the best first.
-func (t *task) candidatesIn(files []knowledge.File) (out []knowledge.Decl, err error) {
+func (t *task) candidatesIn(files []knowledge.File) (out []knowledge.Decl) {
 	in := map[int64]bool{}
 	for _, f := range files {
 		in[f.ID] = true
@@ -182,7 +178,7 @@ func (t *task) candidatesIn(files []knowledge.File) (out []knowledge.Decl, err e
 			out = append(out, d)
 		}
 	}
-	return out[:min(len(out), detailed+named)], nil
+	return out[:min(len(out), detailed+named)]
 }
 
 // wayTo keeps what was chosen on the way to functions.
