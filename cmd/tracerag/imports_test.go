@@ -58,6 +58,7 @@ var layers = map[string][]string{
 	"redact":                  {"code/words", "redact/rules"},
 	"redact/rules":            {},
 	"redact/redacttest":       {},
+	"repair/patch":            {"atomicfile", "code", "code/words", "phrase"},
 	"export":                  {"calltree", "phrase", "trace", "trace/symbol"},
 	"output":                  {"redact", "visible"},
 	"session":                 {"atomicfile", "calltree", "code", "knowledge", "locate", "phrase", "prompt", "prompt/tokens", "rank", "redact", "source", "trace", "trace/store", "trace/symbol", "visible"},
