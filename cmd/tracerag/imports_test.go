@@ -59,6 +59,7 @@ var layers = map[string][]string{
 	"redact/rules":            {},
 	"redact/redacttest":       {},
 	"repair/patch":            {"atomicfile", "code", "code/words", "phrase"},
+	"repair/sandbox":          {},
 	"export":                  {"calltree", "phrase", "trace", "trace/symbol"},
 	"output":                  {"redact", "visible"},
 	"session":                 {"atomicfile", "calltree", "code", "knowledge", "locate", "phrase", "prompt", "prompt/tokens", "rank", "redact", "source", "trace", "trace/store", "trace/symbol", "visible"},
@@ -127,7 +128,7 @@ var only = map[string][]string{
 	"golang.org/x/tools":                {"code/calls"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"bench/corpus/corpustest", "fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
-	"os/exec":                           {"code/calls", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/corpus", "bench/corpus/corpustest", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"code/calls", "repair/sandbox", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/corpus", "bench/corpus/corpustest", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {
