@@ -5,16 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"tracerag/answer"
 	"tracerag/calltree"
+	"tracerag/eval/locating"
 	"tracerag/eval/trial"
 	"tracerag/export"
+	"tracerag/llm"
+	"tracerag/llm/metered"
+	"tracerag/llm/throttle"
 	"tracerag/mcp"
 	"tracerag/prompt"
+	"tracerag/record"
 	"tracerag/session"
+	"tracerag/summary"
 	"tracerag/trace"
 	"tracerag/trace/gocmd"
 	"tracerag/trace/profiles"
@@ -26,6 +34,7 @@ import (
 // TestWayOut: the errors of libraries name no flag, and the command line adds those that
 // help.
 func TestWayOut(t *testing.T) {
+	seen := map[string]bool{}
 	for _, c := range []struct {
 		err  error
 		want []string
@@ -65,7 +74,23 @@ func TestWayOut(t *testing.T) {
 		{&store.UnwritableError{Dir: "x", Err: errors.New("full")}, []string{"--dir", "TRACERAG_DIR"}},
 		{profiles.ErrOnlyStandard, []string{"--std"}},
 		{&prompt.OverBudgetError{Budget: 400, Least: 496}, []string{"--budget"}},
+		{&record.BaselineError{Err: errors.New("no such file")}, []string{"--baseline"}},
+		{&record.TimeOverError{}, []string{"--time-limit"}},
+		{&record.NotRecordedError{}, []string{"--include"}},
+		{&record.ProcessError{}, []string{"tracerag run --window", "tracerag attach"}},
+		{&record.ProcessError{Recordings: []int{7, 9}}, []string{"--pid=7"}},
+		{&record.WindowError{Recording: true}, []string{"tracerag window stop"}},
+		{&record.WindowError{}, []string{"tracerag window start"}},
+		{&session.NoValuesError{}, []string{"tracerag run --values"}},
+		{&locating.NoTreeError{Case: "a"}, []string{"--repo DIR"}},
+		{&locating.NoClonesError{Case: "a", Repo: "x/y"}, []string{"--clones DIR"}},
+		{throttle.ErrCeiling, []string{"--max-cost"}},
+		{&metered.TooLongError{Kind: "rerank", Tokens: 9, Room: 7}, []string{"--context-window"}},
+		{&metered.FormError{Kind: "rerank", Err: errors.New("it is empty")}, []string{"--how=words"}},
+		{&summary.NothingRanError{Trace: "ab"}, []string{"tracerag index --summaries --ran TRACE DIR"}},
+		{&llm.Error{Kind: llm.KindTooLarge}, []string{"--budget", "--variant=T"}},
 	} {
+		seen[fmt.Sprintf("%T", c.err)] = true
 		if strings.Contains(c.err.Error(), "--") || strings.Contains(c.err.Error(), "TRACERAG_") {
 			t.Errorf("%T names a flag: %v", c.err, c.err)
 		}
@@ -74,6 +99,16 @@ func TestWayOut(t *testing.T) {
 			if !strings.Contains(out, want) {
 				t.Errorf("%T: %q and %q do not name %s", c.err, text, out, want)
 			}
+		}
+	}
+	// Each type that has a way out is above.
+	text, err := os.ReadFile("wayout.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?:isA|AsType)\[(\*\w+\.\w+)\]`).FindAllStringSubmatch(string(text), -1) {
+		if !seen[m[1]] {
+			t.Errorf("the way out of %s is not tested", m[1])
 		}
 	}
 }
