@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"tracerag/llm/llmtest"
 )
@@ -67,4 +69,50 @@ func TestSummariesInterrupted(t *testing.T) {
 	if n := len(srv.Requests()); asked < 2-left || n != asked+left+1 {
 		t.Errorf("asked %d, then of %d files, %d in all", asked, left, n)
 	}
+}
+
+// TestSummariesInterruptedTwice presses Ctrl-C until index ends, while the server says nothing: the
+// first one waits for the answer, another one does not.
+func TestSummariesInterruptedTwice(t *testing.T) {
+	dir := t.TempDir()
+	for path, text := range map[string]string{"go.mod": "module example.com/port\n", "a.go": "package port\n\nfunc A() {}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked, ended := make(chan bool, 10), make(chan bool)
+	srv := llmtest.New(t, llmtest.Step{Handle: func(http.ResponseWriter, *http.Request) {
+		asked <- true
+		<-ended
+	}})
+	c := exec.Command(commandPath(t), "index", "--edges=no", "--summaries")
+	c.Dir = dir
+	c.Env = append(os.Environ(), "OPENAI_API_KEY=sk-none", "OPENAI_BASE_URL="+srv.URL(), "TRACERAG_MODEL=small")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(ended)
+		_ = c.Wait()
+	}()
+	select {
+	case <-asked:
+	case <-ended:
+		t.Fatalf("it asked nothing: %v", c.ProcessState)
+	}
+	// Of two signals that come at once a process gets one.
+	for range 50 {
+		_ = c.Process.Signal(syscall.SIGINT)
+		select {
+		case <-ended:
+			if s := c.ProcessState.Sys().(syscall.WaitStatus); !s.Signaled() || s.Signal() != syscall.SIGINT {
+				t.Errorf("it ended by itself: %v", c.ProcessState)
+			}
+			return
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	_ = c.Process.Kill()
+	<-ended
+	t.Error("no Ctrl-C ended it")
 }
