@@ -12,14 +12,19 @@ import (
 	"testing"
 
 	"tracerag/bench/corpus/corpustest"
+	"tracerag/code"
 	"tracerag/eval/results"
 	"tracerag/eval/retrieval"
+	"tracerag/knowledge"
 	"tracerag/knowledge/index"
+	"tracerag/knowledge/lookup"
+	"tracerag/knowledge/sqlite"
 	"tracerag/llm"
 	"tracerag/llm/metered"
 	"tracerag/llm/throttle"
 	"tracerag/locate"
 	"tracerag/locate/guided"
+	"tracerag/summary"
 )
 
 const appGo = `package app
@@ -136,8 +141,9 @@ func TestKeepsOutcomes(t *testing.T) {
 
 // script is a model that puts pad first, and counts.
 type script struct {
-	asked int
-	fail  func(asked int) error
+	asked  int
+	prompt string // the last one
+	fail   func(asked int) error
 }
 
 func (s *script) ask(_ context.Context, r llm.Request, _ io.Writer) (llm.Answer, error) {
@@ -148,6 +154,7 @@ func (s *script) ask(_ context.Context, r llm.Request, _ io.Writer) (llm.Answer,
 		}
 	}
 	prompt := r.Messages[len(r.Messages)-1].Content
+	s.prompt = prompt
 	m := regexp.MustCompile(`(?m)^ *\[(\d+)\] pad`).FindStringSubmatch(prompt)
 	if m == nil {
 		return llm.Answer{Text: "[1] it is the first", FinishReason: "stop"}, nil
@@ -227,6 +234,60 @@ func TestSecretsAreLearned(t *testing.T) {
 	}
 	if h.located < len(o.Cases) || h.learned < len(o.Cases) || h.cleaned == 0 {
 		t.Errorf("of %d cases: %+v", len(o.Cases), *h)
+	}
+}
+
+// TestSummariesOfTrees: what a model said of a function of the working tree is what a commit that
+// has the same function is located by, too.
+func TestSummariesOfTrees(t *testing.T) {
+	o := setting(t)
+	ctx := t.Context()
+	store, err := sqlite.Open(ctx, o.Knowledge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := index.Update(ctx, store, o.Trees[0], index.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := store.Product(ctx, in.Repository.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile(`(?m)^((?:file|func [a-zA-Z]+):).*$`)
+	says := metered.New(metered.Options{Model: "gpt-4o", Window: 100_000, MaxTokens: 500, Count: func(s string) int { return len(s) / 4 },
+		Ask: func(_ context.Context, r llm.Request, _ io.Writer) (llm.Answer, error) {
+			_, form, _ := strings.Cut(r.Messages[len(r.Messages)-1].Content, "Answer with these lines")
+			return llm.Answer{Text: lines.ReplaceAllString(form, "$1 it scribbles"), FinishReason: "stop"}, nil
+		}})
+	book := &summary.Book{Store: store, Read: lookup.ReadTree, Kept: store, Model: "gpt-4o"}
+	if err := (&summary.Maker{Book: book, Model: says}).Files(ctx, files); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.Cases, o.How = o.Cases[:1], []guided.How{guided.Rerank}
+	var s script
+	s.use(&o)
+	if r, err := Run(ctx, o); err != nil || len(r.Open) > 0 {
+		t.Fatal(r, err)
+	}
+	if !strings.Contains(s.prompt, "it scribbles") {
+		t.Errorf("the summary is not in\n%s", s.prompt)
+	}
+}
+
+// TestCallsOfTrees: working trees have their calls, commits none.
+func TestCallsOfTrees(t *testing.T) {
+	o := setting(t)
+	made := 0
+	o.Calls = func(context.Context, *code.Listing) ([]knowledge.Call, []string, error) {
+		made++
+		return nil, nil, nil
+	}
+	if _, err := Run(t.Context(), o); err != nil || made != 1 {
+		t.Errorf("calls were made %d times: %v", made, err)
 	}
 }
 

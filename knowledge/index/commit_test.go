@@ -77,6 +77,31 @@ func TestWriteCommit(t *testing.T) {
 	}
 }
 
+// TestWriteCommitOfAShallowClone: a history that was cut off is indexed as far as it goes.
+func TestWriteCommitOfAShallowClone(t *testing.T) {
+	r := newRepo(t)
+	for _, subject := range []string{"first", "second", "third"} {
+		r.write("a/a.go", "package a\n\n// "+subject+"\nfunc A() {}\n")
+		r.git("add", ".")
+		r.git("commit", "-qm", subject)
+	}
+	clone := &repo{t, t.TempDir()}
+	clone.git("clone", "-q", "--depth=2", "file://"+filepath.ToSlash(r.dir), ".")
+	dir := t.TempDir()
+	if err := index.WriteCommit(t.Context(), clone.dir, "HEAD", dir); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t)
+	got := update(t, s, dir, index.Options{Name: "m"})
+	history, err := s.History(t.Context(), got.Repository.ID, 10)
+	if err != nil || len(history) != 2 || history[0].Subject != "third" {
+		t.Errorf("the history is %v: %v", history, err)
+	}
+	if len(got.Gaps) > 0 {
+		t.Errorf("gaps: %v", got.Gaps)
+	}
+}
+
 func TestFindClone(t *testing.T) {
 	below := t.TempDir()
 	for _, dir := range []string{"one/a/.git", "b/.git", "three+c/.git"} {

@@ -419,6 +419,26 @@ func TestTreeRewards(t *testing.T) {
 	}
 }
 
+// TestRewardSaysWhatItDoes: of a function without a comment a question has what the book says of it.
+func TestRewardSaysWhatItDoes(t *testing.T) {
+	m := &searchModel{reward: halfIsWrong, summary: "PLAN: x", steps: []string{"ANSWER:\nNONE"}}
+	g, _ := searchGuide(t, m)
+	if _, err := g.Locate(t.Context(), locate.Question{Text: "no such option draws"}, Search); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(m.sent, func(x llm.Message) bool { return strings.HasPrefix(x.Content, askReward) })
+	if i < 0 {
+		t.Fatal("no reward was asked for")
+	}
+	asked := m.sent[i].Content
+	if !strings.Contains(asked, "Far in other/other.go:3\ndoes: uses println; has \"no such option\"\nfunc Far()") {
+		t.Errorf("what Far does is not in\n%s", asked)
+	}
+	if _, draw, _ := strings.Cut(asked, "] Draw in "); strings.HasPrefix(draw[strings.IndexByte(draw, '\n'):], "\ndoes: ") {
+		t.Errorf("what Draw does is there twice in\n%s", asked)
+	}
+}
+
 // secrets knows one password when it has seen its file.
 type secrets struct{ known bool }
 
