@@ -1,12 +1,11 @@
 package corpus
 
 import (
-	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os/exec"
-	"strings"
 
 	"tracerag/knowledge/index"
 )
@@ -27,41 +26,12 @@ type File struct {
 }
 
 // Files returns the files of a commit whose names are to be kept, in git's order.
-func (c Clone) Files(commit string, keep func(name string) bool) ([]File, error) {
-	list, err := c.Git(nil, "ls-tree", "-r", commit)
-	if err != nil {
-		return nil, err
-	}
-	var files []File
-	var ids bytes.Buffer
-	for line := range strings.Lines(string(list)) {
-		// mode, type and id, a tab, the name
-		about, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		fields := strings.Fields(about)
-		if len(fields) == 3 && fields[1] == "blob" && keep(name) {
-			files = append(files, File{Name: name})
-			fmt.Fprintln(&ids, fields[2])
-		}
-	}
-	objects, err := c.Git(&ids, "cat-file", "--batch")
-	if err != nil {
-		return nil, err
-	}
-	r := bufio.NewReader(bytes.NewReader(objects))
-	for i := range files {
-		// a line with id, type and size, the text, a line end
-		var id, kind string
-		var size int
-		if _, err := fmt.Fscanf(r, "%s %s %d\n", &id, &kind, &size); err != nil {
-			return nil, fmt.Errorf("git cat-file, %s: %w", files[i].Name, err)
-		}
-		text := make([]byte, size+1)
-		if _, err := io.ReadFull(r, text); err != nil {
-			return nil, fmt.Errorf("git cat-file, %s: %w", files[i].Name, err)
-		}
-		files[i].Text = text[:size]
-	}
-	return files, nil
+func (c Clone) Files(commit string, keep func(name string) bool) (files []File, err error) {
+	err = index.ReadCommit(context.Background(), string(c), commit, func(name string, _ int) bool { return keep(name) }, func(name string, text []byte) error {
+		files = append(files, File{name, text})
+		return nil
+	})
+	return files, err
 }
 
 // Git returns what git prints.

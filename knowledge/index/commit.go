@@ -1,18 +1,13 @@
 package index
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tracerag/code"
@@ -98,67 +93,18 @@ func WriteCommit(ctx context.Context, clone, commit, dir string) error {
 
 // writeFiles writes the files of a commit that an update reads.
 func (g *git) writeFiles(ctx context.Context, commit string) error {
-	list, err := g.run(ctx, "", "ls-tree", "-r", "-l", "-z", commit)
-	if err != nil {
-		return err
-	}
-	type file struct{ id, name string }
-	var files []file
-	for line := range strings.SplitSeq(string(list), "\x00") {
-		about, name, _ := strings.Cut(line, "\t")
-		f := strings.Fields(about) // mode, type, id, size
-		if len(f) != 4 || !strings.HasPrefix(f[0], "100") || !isRead(name) {
-			continue
-		}
-		if size, err := strconv.Atoi(f[3]); err == nil && size <= code.Large {
-			files = append(files, file{f[2], name})
-		}
-	}
 	root, err := os.OpenRoot(g.dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	for part := range slices.Chunk(files, 500) {
-		var ids strings.Builder
-		for _, f := range part {
-			fmt.Fprintln(&ids, f.id)
-		}
-		objects, err := g.run(ctx, ids.String(), "cat-file", "--batch")
-		if err != nil {
-			return err
-		}
-		r := bufio.NewReader(bytes.NewReader(objects))
-		for _, f := range part {
-			text, err := nextObject(r)
-			if err != nil {
-				return fmt.Errorf("git cat-file, %q: %w", f.name, err)
-			}
-			if err := writeBelow(root, f.name, text); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return g.readFiles(ctx, commit, func(name string, size int) bool { return isRead(name) && size <= code.Large },
+		func(name string, text []byte) error { return writeBelow(root, name, text) })
 }
 
 func isRead(name string) bool {
 	base := path.Base(name)
 	return strings.HasSuffix(base, ".go") || base == "go.mod" || base == "go.work" || base == ".gitignore"
-}
-
-// nextObject reads a line with id, type and size, the text, and a line end.
-func nextObject(r *bufio.Reader) ([]byte, error) {
-	var id, kind string
-	var size int
-	if _, err := fmt.Fscanf(r, "%s %s %d\n", &id, &kind, &size); err != nil {
-		return nil, errors.New("it is not in the clone")
-	}
-	text := make([]byte, size+1)
-	if _, err := io.ReadFull(r, text); err != nil {
-		return nil, err
-	}
-	return text[:size], nil
 }
 
 // writeBelow writes a file. A name that this system cannot have, or that is git's own, is left out.

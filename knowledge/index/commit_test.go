@@ -4,8 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"tracerag/code"
 	"tracerag/knowledge/index"
 )
 
@@ -99,6 +102,47 @@ func TestWriteCommitOfAShallowClone(t *testing.T) {
 	}
 	if len(got.Gaps) > 0 {
 		t.Errorf("gaps: %v", got.Gaps)
+	}
+}
+
+// TestReadCommit: a commit's files are those that it has a text of. A link's text is a name; one that
+// leads out of the tree is no change that has not been committed either.
+func TestReadCommit(t *testing.T) {
+	r := newRepo(t)
+	r.write("b.go", "package b\n")
+	r.write("a/a.go", "package a\n\nvar A = 1\n")
+	r.write("a/odd name.go", "package a\n")
+	r.write("large.go", "package b\n"+strings.Repeat("\n", 100))
+	for name, to := range map[string]string{"link.go": "b.go", "out.go": "/etc/passwd"} {
+		if err := os.Symlink(to, filepath.Join(r.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.git("add", ".")
+	r.git("update-index", "--add", "--cacheinfo", "160000,0123456789012345678901234567890123456789,module.go")
+	r.git("commit", "-qm", "first")
+	r.write("b.go", "package changed\n")
+	var got []string
+	err := index.ReadCommit(t.Context(), r.dir, "HEAD", func(name string, size int) bool { return strings.HasSuffix(name, ".go") && size < 100 },
+		func(name string, text []byte) error {
+			got = append(got, name+": "+string(text))
+			return nil
+		})
+	if want := []string{"a/a.go: package a\n\nvar A = 1\n", "a/odd name.go: package a\n", "b.go: package b\n"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, want %q: %v", got, want, err)
+	}
+	stop := errors.New("enough")
+	if err := index.ReadCommit(t.Context(), r.dir, "HEAD", func(string, int) bool { return true }, func(string, []byte) error { return stop }); err != stop {
+		t.Errorf("%v", err)
+	}
+	if err := index.ReadCommit(t.Context(), r.dir, "--help", nil, nil); err == nil {
+		t.Error("an option is a commit")
+	}
+	r.write("b.go", "package b\n")
+	r.git("rm", "-qf", "link.go") // what leads to a file of the tree is read
+	r.git("commit", "-qm", "second")
+	if in := update(t, open(t), r.dir, index.Options{}).Repository.Snapshot; in.Uncommitted != (code.Hash{}) {
+		t.Errorf("nothing is changed, and the snapshot is %+v", in)
 	}
 }
 

@@ -155,24 +155,22 @@ func (g *git) uncommitted(ctx context.Context, commit string, files []knowledge.
 
 // tree returns the Go files of a commit below the directory.
 func (g *git) tree(ctx context.Context, commit string) (map[string]knowledge.GitHash, error) {
-	out, err := g.run(ctx, "", "ls-tree", "-r", "-z", commit)
+	list, err := g.list(ctx, commit, false)
 	if err != nil {
 		return nil, err
 	}
 	files := map[string]knowledge.GitHash{}
-	for line := range strings.SplitSeq(string(out), "\x00") {
-		what, path, ok := strings.Cut(line, "\t")
-		f := strings.Fields(what)
-		if !ok || len(f) != 3 || f[1] != "blob" || !strings.HasSuffix(path, ".go") {
+	for _, f := range list {
+		if !strings.HasSuffix(f.name, ".go") {
 			continue
 		}
 		var h knowledge.GitHash
-		b, err := hex.DecodeString(f[2])
+		b, err := hex.DecodeString(f.id)
 		if err != nil {
 			return nil, fmt.Errorf("git ls-tree: %w", err)
 		}
 		copy(h[:], b)
-		files[path] = h
+		files[f.name] = h
 	}
 	return files, nil
 }
