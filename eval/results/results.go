@@ -22,6 +22,7 @@ package results
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -33,12 +34,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"tracerag/atomicfile"
 	"tracerag/eval"
+	"tracerag/filelock"
 )
 
 // Dir is such a directory. Its methods may be called by several goroutines.
@@ -57,28 +56,11 @@ func Open(path string, wait func()) (*Dir, error) {
 	if err := d.replace(".gitignore", []byte("*\n")); err != nil {
 		return nil, err
 	}
-	type locked struct {
-		unlock func()
-		err    error
+	unlock, err := filelock.Wait(context.Background(), d.Path("lock"), wait)
+	if err != nil {
+		return nil, fmt.Errorf("results: %w", err)
 	}
-	got := make(chan locked, 1)
-	go func() {
-		unlock, err := lockedfile.MutexAt(d.Path("lock")).Lock()
-		got <- locked{unlock, err}
-	}()
-	var l locked
-	select {
-	case l = <-got:
-	case <-time.After(200 * time.Millisecond):
-		if wait != nil {
-			wait()
-		}
-		l = <-got
-	}
-	if l.err != nil {
-		return nil, fmt.Errorf("results: %w", l.err)
-	}
-	d.unlock = l.unlock
+	d.unlock = unlock
 	return d, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"tracerag/filelock"
 )
 
 // unfinished begins the names of directories in which clones are made.
@@ -17,7 +19,7 @@ func beginClone(below string) (dir string, end func(), err error) {
 	if dir, err = os.MkdirTemp(below, unfinished+"*"); err != nil {
 		return "", nil, err
 	}
-	unlock, _ := lock(dir)
+	unlock, _ := filelock.Try(dir)
 	return dir, func() { _ = os.RemoveAll(dir); unlock() }, nil
 }
 
@@ -33,9 +35,8 @@ func removeUnfinished(below string) {
 			}
 			return nil
 		}
-		// A process that has just made it has no lock yet.
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > leftAfter {
-			if unlock, ok := lock(path); ok {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > filelock.LeftAfter {
+			if unlock, ok := filelock.Try(path); ok {
 				_ = os.RemoveAll(path)
 				unlock()
 			}

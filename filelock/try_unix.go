@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package index
+package filelock
 
 import (
 	"os"
@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// leftAfter is how old a directory is at least that a killed process left.
-const leftAfter = time.Minute
+// LeftAfter is how old a directory is at least that a killed process left: one that has just
+// been made has no lock yet.
+const LeftAfter = time.Minute
 
-// lock locks a directory, for as long as the process lives or until it is unlocked. It does
+// Try locks a directory, for as long as the process lives or until it is unlocked. It does
 // not wait: ok is false if another one has the lock.
-func lock(dir string) (unlock func(), ok bool) {
+func Try(dir string) (unlock func(), ok bool) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return func() {}, false
