@@ -7,7 +7,8 @@
 // A [Question] is known by a hash of the model and of all that is sent. Its answer is kept by
 // a [Keeper] before anybody uses it, so a command that was ended in any way goes on where it
 // was. A question that does not fit the model's window is refused before it is sent
-// ([TooLongError]).
+// ([TooLongError]). A reply that was cut at its limit of tokens ends with its last whole line, and
+// is asked for again by a model that may answer with more.
 //
 // Secrets are masked in what is sent and in what comes back. [Options.Tell] hears of every exchange,
 // the kept ones too: a transcript of a command is complete however often the
@@ -21,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"tracerag/llm"
@@ -47,6 +49,7 @@ type Exchange struct {
 	Messages []llm.Message `json:"messages"`
 	Answer   string        `json:"answer"`
 	Kept     bool          `json:"kept,omitempty"` // it was asked earlier
+	Cut      bool          `json:"cut,omitempty"`  // at the limit of tokens
 	Prompt   int           `json:"prompt_tokens"`
 	Answered int           `json:"answer_tokens"`
 	Cost     float64       `json:"cost_usd,omitempty"` // that it had, or has had; 0 where no price is known
@@ -82,6 +85,7 @@ type Model struct {
 type Totals struct {
 	Questions int     `json:"questions"` // that were sent
 	Kept      int     `json:"kept"`      // that were answered earlier
+	Cut       int     `json:"cut"`       // whose answers were cut at the limit of tokens
 	Prompt    int     `json:"prompt_tokens"`
 	Answered  int     `json:"answer_tokens"`
 	Cost      float64 `json:"cost_usd"` // 0 where no price is known
@@ -94,6 +98,9 @@ type TooLongError struct {
 }
 
 func (e *TooLongError) Error() string {
+	if e.Room <= 0 {
+		return fmt.Sprintf("the question (%s) has %d tokens: the model's answer alone may fill its window", e.Kind, e.Tokens)
+	}
 	return fmt.Sprintf("the question (%s) has %d tokens: the model has room for %d", e.Kind, e.Tokens, e.Room)
 }
 
@@ -168,14 +175,15 @@ func (m *Model) Count(text string) int { return m.o.Count(text) }
 
 // Ask returns the answer to a question.
 func (m *Model) Ask(ctx context.Context, q Question) (string, error) {
-	return m.ask(ctx, q.Kind, m.messages(q))
+	reply, _, err := m.ask(ctx, q.Kind, m.messages(q))
+	return reply, err
 }
 
 // AskInForm asks a question and has parse read the reply. If parse refuses it, the model is
 // told why and asked once more; if that is refused, too, the error is a [FormError].
 func (m *Model) AskInForm(ctx context.Context, q Question, parse func(reply string) error) error {
 	messages := m.messages(q)
-	reply, err := m.ask(ctx, q.Kind, messages)
+	reply, cut, err := m.ask(ctx, q.Kind, messages)
 	if err != nil {
 		return err
 	}
@@ -183,11 +191,14 @@ func (m *Model) AskInForm(ctx context.Context, q Question, parse func(reply stri
 	if wrong == nil {
 		return nil
 	}
+	if cut && wrong != nil {
+		wrong = fmt.Errorf("it was cut at %d tokens (%w): answer in fewer", m.o.MaxTokens, wrong)
+	}
 	if reply != "" { // servers refuse a message that is empty
 		messages = append(messages, llm.Message{Role: "assistant", Content: reply})
 	}
 	messages = append(messages, llm.Message{Role: "user", Content: m.o.Mask(fmt.Sprintf("This is not in the form that was asked for: %v. Answer again in that form, with nothing before or after it.", wrong))})
-	again, err := m.ask(ctx, q.Kind, messages)
+	again, _, err := m.ask(ctx, q.Kind, messages)
 	if tooLong := (*TooLongError)(nil); errors.As(err, &tooLong) {
 		return &FormError{q.Kind, reply, wrong} // the first reply filled the window
 	}
@@ -214,32 +225,33 @@ type kept struct {
 	Prompt   int     `json:"prompt_tokens"`
 	Answered int     `json:"answer_tokens"`
 	Cost     float64 `json:"cost_usd,omitempty"`
+	Cut      int     `json:"cut,omitempty"` // the limit of tokens at which it was cut
 }
 
-func (m *Model) ask(ctx context.Context, kind string, messages []llm.Message) (string, error) {
+func (m *Model) ask(ctx context.Context, kind string, messages []llm.Message) (reply string, cut bool, err error) {
 	data, err := json.Marshal(messages)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	key := fmt.Sprintf("%x", sha256.Sum256(append(append([]byte(m.o.Model), 0), data...)))
 	release, err := m.alone(ctx, key)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer release()
 	x := Exchange{Kind: kind, Messages: messages}
 	if a, err := m.earlier(ctx, key); err != nil {
-		return "", err
+		return "", false, err
 	} else if a != nil {
-		x.Answer, x.Kept, x.Prompt, x.Answered = a.Text, true, a.Prompt, a.Answered
+		x.Answer, x.Kept, x.Prompt, x.Answered, x.Cut = a.Text, true, a.Prompt, a.Answered, a.Cut > 0
 		m.tell(x, a.Cost)
-		return a.Text, nil
+		return x.Answer, x.Cut, nil
 	}
 	for _, msg := range messages {
 		x.Prompt += m.o.Count(msg.Content)
 	}
 	if room := m.Room(); x.Prompt > room {
-		return "", &TooLongError{kind, x.Prompt, room}
+		return "", false, &TooLongError{kind, x.Prompt, room}
 	}
 	most, priced := llm.EstimateCost(m.o.Model, llm.Usage{PromptTokens: x.Prompt, CompletionTokens: m.o.MaxTokens})
 	cost := 0.0
@@ -248,7 +260,11 @@ func (m *Model) ask(ctx context.Context, kind string, messages []llm.Message) (s
 		if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindEmpty {
 			err = nil // a silence that has come to its end is an answer: one in no form
 		}
-		x.Answer, x.Answered = m.o.Mask(got.Text), m.o.Count(got.Text)
+		text, limit := got.Text, 0
+		if err == nil && got.FinishReason == "length" {
+			text, limit, x.Cut = wholeLines(text), m.o.MaxTokens, true
+		}
+		x.Answer, x.Answered = m.o.Mask(text), m.o.Count(got.Text)
 		if got.Usage != nil {
 			x.Prompt, x.Answered = got.Usage.PromptTokens, got.Usage.CompletionTokens
 		}
@@ -262,7 +278,7 @@ func (m *Model) ask(ctx context.Context, kind string, messages []llm.Message) (s
 			}
 			return cost, err
 		}
-		return cost, m.keep(ctx, key, kept{x.Answer, x.Prompt, x.Answered, cost})
+		return cost, m.keep(ctx, key, kept{x.Answer, x.Prompt, x.Answered, cost, limit})
 	}})
 	if err != nil {
 		x.Error = err.Error()
@@ -271,9 +287,15 @@ func (m *Model) ask(ctx context.Context, kind string, messages []llm.Message) (s
 		m.tell(x, cost)
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return x.Answer, nil
+	return x.Answer, x.Cut, nil
+}
+
+// wholeLines is a text without its last line: a place that was cut may read like another one,
+// a name like a shorter name.
+func wholeLines(text string) string {
+	return text[:strings.LastIndexByte(text, '\n')+1]
 }
 
 // alone has equal questions wait for each other: the second finds the first's answer.
@@ -313,6 +335,9 @@ func (m *Model) earlier(ctx context.Context, key string) (*kept, error) {
 	if err := json.Unmarshal(data, a); err != nil {
 		return nil, fmt.Errorf("an answer that was kept: %w", err)
 	}
+	if a.Cut > 0 && m.o.MaxTokens > a.Cut {
+		return nil, nil
+	}
 	return a, nil
 }
 
@@ -337,6 +362,9 @@ func (m *Model) tell(x Exchange, cost float64) {
 	x.Cost = cost
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if x.Cut {
+		m.totals.Cut++
+	}
 	if x.Kept {
 		m.totals.Kept++
 	} else {

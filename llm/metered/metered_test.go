@@ -245,3 +245,62 @@ func TestCeiling(t *testing.T) {
 		}
 	})
 }
+
+// TestCut: a reply that was cut at the limit of tokens ends with its last whole line, is counted,
+// and is asked for again with a greater limit, and only then.
+func TestCut(t *testing.T) {
+	keep := &memory{}
+	limits := []int{}
+	ask := func(limit int, reply string) (string, Totals) {
+		o := Options{Model: "m", Window: 1000, MaxTokens: limit, Count: words, Keeper: keep, Limits: throttle.Limits{Parallel: 1},
+			Ask: func(context.Context, llm.Request, io.Writer) (llm.Answer, error) {
+				limits = append(limits, limit)
+				if limit > 20 {
+					return llm.Answer{Text: reply, FinishReason: "stop"}, nil
+				}
+				return llm.Answer{Text: reply, FinishReason: "length"}, nil
+			}}
+		m := New(o)
+		got, err := m.Ask(t.Context(), Question{Kind: "k", User: "which?"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got, m.Totals()
+	}
+	for _, step := range []struct {
+		limit       int
+		reply, want string
+		cut         int
+		asked       []int
+	}{
+		{10, "one: a\ntwo: b\nthr", "one: a\ntwo: b\n", 1, []int{10}},
+		{10, "other", "one: a\ntwo: b\n", 1, []int{10}},
+		{5, "other", "one: a\ntwo: b\n", 1, []int{10}},
+		{20, "one: a\ntwo: b\nthree: c\nfo", "one: a\ntwo: b\nthree: c\n", 1, []int{10, 20}},
+		{30, "one: a", "one: a", 0, []int{10, 20, 30}},
+		{10, "other", "one: a", 0, []int{10, 20, 30}},
+	} {
+		got, totals := ask(step.limit, step.reply)
+		if got != step.want || totals.Cut != step.cut || !slices.Equal(limits, step.asked) {
+			t.Errorf("limit %d: %q, %+v, asked with %v", step.limit, got, totals, limits)
+		}
+	}
+	// In a form: the model hears that it was cut.
+	s := &server{}
+	o := options(s)
+	o.Ask = func(_ context.Context, r llm.Request, _ io.Writer) (llm.Answer, error) {
+		s.asked = append(s.asked, r.Messages[len(r.Messages)-1].Content)
+		if len(s.asked) == 1 {
+			return llm.Answer{Text: "a line without end", FinishReason: "length"}, nil
+		}
+		return llm.Answer{Text: "right"}, nil
+	}
+	if err := New(o).AskInForm(t.Context(), Question{Kind: "k", User: "which?"}, func(reply string) error {
+		if reply != "right" {
+			return errors.New("no line is whole")
+		}
+		return nil
+	}); err != nil || len(s.asked) != 2 || !strings.Contains(s.asked[1], "cut at 100 tokens (no line is whole)") {
+		t.Errorf("%v, %q", err, s.asked)
+	}
+}

@@ -65,5 +65,8 @@ func (t Totals) String() string {
 	if t.Kept > 0 {
 		text += fmt.Sprintf("; %d were answered earlier", t.Kept)
 	}
+	if t.Cut > 0 {
+		text += fmt.Sprintf("; %d answers were cut at the limit of tokens", t.Cut)
+	}
 	return text
 }
