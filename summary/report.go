@@ -128,6 +128,12 @@ func share(a, b int) float64 {
 	return 100 * (1 - float64(a)/float64(b))
 }
 
+// Useless reports whether everything that was made is from the code, as no reply was right.
+func (r *Report) Useless() bool {
+	m := r.Made // a package of one file has the file's summary
+	return m.Substitutes > 0 && m.Substitutes >= m.Decls+m.Files
+}
+
 // Write writes the report for people: a few lines.
 func (r *Report) Write(w io.Writer) error {
 	text := fmt.Sprintf("%s  summaries by %s\n", visible.Line(r.Repository), visible.Line(r.Model))
@@ -148,7 +154,11 @@ func (r *Report) Write(w io.Writer) error {
 		}
 		text += "\n"
 	}
-	text += fmt.Sprintf("  everything again: %s, about %s; this run took %.1f %% less\n", phrase.Plural(r.Anew.Questions, "question", "questions"), phrase.Plural(r.Anew.Tokens(), "token", "tokens"), max(0, share(r.Tokens, r.Anew.Tokens())))
+	text += fmt.Sprintf("  everything again: %s, about %s", phrase.Plural(r.Anew.Questions, "question", "questions"), phrase.Plural(r.Anew.Tokens(), "token", "tokens"))
+	if !r.Useless() {
+		text += fmt.Sprintf("; this run took %.1f %% less", max(0, share(r.Tokens, r.Anew.Tokens())))
+	}
+	text += "\n"
 	smaller, than := share(r.Summaries, r.Code), "smaller"
 	if smaller < 0 { // of a few short functions
 		smaller, than = -smaller, "larger"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"tracerag/knowledge/index"
@@ -69,6 +70,9 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	targets := f.Args()
+	if slices.Contains(targets, "") {
+		return a.usage(c, "an argument is empty: name a directory or a URL, or nothing for the module around")
+	}
 	if len(targets) == 0 {
 		targets = []string{a.moduleRoot()}
 	}
@@ -119,7 +123,7 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 		}
 	}
 	if *summaries && code == exitOK {
-		err := a.summarise(ctx, s, &m, *ran, reports)
+		err := a.summarise(ctx, s, k.path(traces.Dir()), &m, *ran, reports)
 		if errors.Is(err, context.Canceled) {
 			a.complain("interrupted: what was made is kept, and the same command goes on from there")
 			code = exitInterrupted
@@ -137,6 +141,10 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 		err := r.Write(a.stdout)
 		if err == nil && r.Summaries != nil {
 			err = r.Summaries.Write(a.stdout)
+		}
+		if r.Summaries != nil && r.Summaries.Useless() {
+			a.complain("%s: no reply of %s was in the form asked for: it may be too small, or not made for instructions", r.Repository, r.Summaries.Model)
+			code = max(code, exitFailure)
 		}
 		if err != nil {
 			return a.fail(err)

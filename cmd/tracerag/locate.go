@@ -78,7 +78,12 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 		return a.usage(c, "--rewards, --steps and --time must be positive")
 	}
 	if transcript != "" && how == string(guided.Words) {
-		return a.usage(c, "--transcript writes what a model is asked: add --how")
+		return a.usage(c, "--transcript writes what a model is asked, and --how=words asks none: add --how=rerank or another")
+	}
+	for _, name := range []string{"rewards", "time", "steps", "tree"} {
+		if f.Changed(name) && how != string(guided.Search) {
+			return a.usage(c, fmt.Sprintf("--%s is of a search: add --how=search", name))
+		}
 	}
 	q := locate.Question{Text: f.Arg(0), In: *in, Test: *test}
 	if i := strings.LastIndexByte(*test, ':'); i >= 0 {

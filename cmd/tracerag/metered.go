@@ -17,9 +17,11 @@ type meteredFlags struct {
 	model  string
 	window int
 	limits throttle.Limits
+	flags  *pflag.FlagSet
 }
 
 func (m *meteredFlags) add(f *pflag.FlagSet) {
+	m.flags = f
 	f.StringVar(&m.model, "model", "", "ask this `MODEL` (default: $TRACERAG_MODEL)")
 	f.IntVar(&m.window, "context-window", 0, "the model takes this many `TOKENS` (default: from the table of models)")
 	f.Float64Var(&m.limits.MaxCost, "max-cost", 0, "spend at most this many US `DOLLARS` at list prices; required for many questions to a\nmodel with a known price")
@@ -29,7 +31,7 @@ func (m *meteredFlags) add(f *pflag.FlagSet) {
 }
 
 func (m *meteredFlags) check() error {
-	if l := m.limits; l.Parallel < 1 || !(l.PerMinute >= 0) || !(l.MaxCost >= 0) { // as NaN is not
+	if l := m.limits; l.Parallel < 1 || !(l.PerMinute >= 0) || !(l.MaxCost > 0) && m.flags.Changed("max-cost") { // as NaN is not
 		return errors.New("--parallel must be at least 1, --rate and --max-cost must be positive")
 	}
 	return nil

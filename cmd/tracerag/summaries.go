@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tracerag/code"
+	"tracerag/filelock"
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
 	"tracerag/knowledge/sqlite"
@@ -19,7 +20,14 @@ type indexed struct {
 
 // summarise has a model make the summaries of the repositories that were indexed; with a trace
 // only those of the files that it executed.
-func (a *app) summarise(ctx context.Context, s *sqlite.Store, m *meteredFlags, trace string, of []indexed) error {
+//
+// Two commands at once would ask nearly everything twice: the second waits.
+func (a *app) summarise(ctx context.Context, s *sqlite.Store, file string, m *meteredFlags, trace string, of []indexed) error {
+	unlock, err := filelock.Wait(ctx, file+"-lock", func() { a.note("another tracerag makes summaries for %s: waiting for it", file) })
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	model, err := a.metered(m, s, a.masker().Clean, nil)
 	if err != nil {
 		return fmt.Errorf("summaries are made by a model: %w", err)

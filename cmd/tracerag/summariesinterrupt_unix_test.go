@@ -116,3 +116,45 @@ func TestSummariesInterruptedTwice(t *testing.T) {
 	<-ended
 	t.Error("no Ctrl-C ended it")
 }
+
+// TestSummariesTwice starts the command twice at once: one waits for the other, and finds its answers.
+func TestSummariesTwice(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{"go.mod": "module example.com/port\n"}
+	for i := range 5 {
+		files[fmt.Sprintf("f%d.go", i)] = fmt.Sprintf("package port\n\nfunc F%d() {}\n", i)
+	}
+	for path, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both := make(chan struct{})
+	srv := llmtest.New(t, llmtest.Step{Reply: func(message string) string {
+		<-both
+		return lines(message, "says what it does")
+	}})
+	start := func() (*exec.Cmd, *strings.Builder) {
+		c := exec.Command(commandPath(t), "index", "--edges=no", "--summaries", "--parallel=1")
+		c.Dir = dir
+		c.Env = append(os.Environ(), "OPENAI_API_KEY=sk-none", "OPENAI_BASE_URL="+srv.URL(), "TRACERAG_MODEL=small")
+		out := new(strings.Builder)
+		c.Stdout, c.Stderr = out, out
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return c, out
+	}
+	first, out1 := start()
+	for len(srv.Requests()) == 0 { // it has the lock
+		time.Sleep(10 * time.Millisecond)
+	}
+	second, out2 := start()
+	time.AfterFunc(time.Second, func() { close(both) })
+	if err := errors.Join(first.Wait(), second.Wait()); err != nil {
+		t.Fatalf("%v: %s, %s", err, out1, out2)
+	}
+	if n := len(srv.Requests()); n != 6 || !strings.Contains(out2.String(), "another tracerag makes summaries") || !strings.Contains(out2.String(), "nothing changed") {
+		t.Errorf("asked %d times of 5 files and a package: %s, %s", n, out1, out2)
+	}
+}

@@ -95,7 +95,7 @@ func isNone(line string) bool {
 var (
 	onlyNumbers = regexp.MustCompile(`^[\[\](){}\s,;>#]*\d[\[\](){}\s,;>#\d]*$`)
 	number      = regexp.MustCompile(`\d+`)
-	numbered    = regexp.MustCompile(`^(?:[-*•]\s*)?[*` + "`" + `]*(?:\[#?(\d+)\]|#?(\d+)[.):|]|#?(\d+)\s+[-–—|])[*` + "`" + `]*\s*[-–—:|]?\s*(.*)$`)
+	numbered    = regexp.MustCompile(`^(?:[-*•]\s+)?[*` + "`" + `]*(?:\[#?(\d+)\]|#?(\d+)[.):|]|#?(\d+)\s+[-–—|])[*` + "`" + `]*\s*[-–—:|]?\s*(.*)$`)
 	bullet      = regexp.MustCompile(`^[-*•]\s+`)
 )
 
