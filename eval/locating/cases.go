@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -233,7 +234,7 @@ func (c *Case) check() error {
 		}
 	}
 	for _, file := range c.Files {
-		if file == "" || strings.HasPrefix(file, "/") || strings.Contains(file, `\`) {
+		if file == "" || !filepath.IsLocal(file) || path.Clean(file) != file || strings.Contains(file, `\`) {
 			return fmt.Errorf("%s: file %q: want a path below the repository's root, with slashes", c.ID, file)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 type keeper struct{ dir *results.Dir }
 
 // measured is part of each key. It goes up when outcomes of earlier versions do not count any more.
-const measured = 1
+const measured = 2
 
 // key is a hash of all that an outcome depends on: the case, the strategy and its model, the state of the
 // sources, and the versions of what locates.

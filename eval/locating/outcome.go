@@ -29,6 +29,8 @@ type Outcome struct {
 	Answered  int     `json:"answer_tokens"`
 	Cost      float64 `json:"cost_usd"` // 0 where no price is known
 	Seconds   float64 `json:"seconds"`
+	// Missing is what the case wants and its repository does not have.
+	Missing []string `json:"missing,omitempty"`
 	// Notes say what was left out, and why.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -110,6 +112,36 @@ func (c *Case) wantsFile(p place) int {
 		}
 	}
 	return -1
+}
+
+// missing names what a case wants that is in no file of the program: it was misspelled, or a
+// fix adds it.
+func (t *texts) missing(c *Case) (names []string) {
+	has := func(all []place, which func(place) int) map[int]bool {
+		seen := map[int]bool{}
+		for _, p := range all {
+			seen[which(p)] = true
+		}
+		return seen
+	}
+	files := has(t.files, c.wantsFile)
+	for i, f := range c.Files {
+		if !files[i] {
+			names = append(names, f)
+		}
+	}
+	functions := has(t.functions, func(p place) int {
+		if !c.in(p.repository) {
+			return -1
+		}
+		return c.wants(p.file, p.name)
+	})
+	for i, f := range c.Functions {
+		if !functions[i] {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }
 
 // orderOf is what a strategy answered.

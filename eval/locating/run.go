@@ -98,6 +98,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		}
 	}
 	r := &runner{Options: o, keep: keeper{o.Results}}
+	if err := os.RemoveAll(o.Results.Path(commits)); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(o.Results.Path(commits), 0o700); err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(o.Results.Path(commits)) }()
 	answers, err := sqlite.Open(ctx, o.Results.Path("knowledge.db")) // a store for answers alone
 	if err != nil {
 		return nil, err
@@ -214,7 +221,7 @@ func (r *runner) measure(ctx context.Context, c *Case, report *Report) error {
 			report.Open = append(report.Open, Open{c.ID, how, err.Error()})
 			continue
 		}
-		o.Model = model
+		o.Model, o.Missing = model, at.texts.missing(c)
 		if err := r.keep.save(id, o); err != nil {
 			return err
 		}
@@ -240,6 +247,10 @@ type source struct {
 	close func()
 }
 
+// commits is the directory of results in which commits are written out. Who works there is alone,
+// so what is in it at the beginning was left by a process that was killed.
+const commits = "commits"
+
 // open opens the source of a case: the working trees, or a commit in a directory of its own.
 func (r *runner) open(ctx context.Context, c *Case) (_ *source, err error) {
 	if c.Commit == "" {
@@ -254,7 +265,7 @@ func (r *runner) open(ctx context.Context, c *Case) (_ *source, err error) {
 	if err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp("", "tracerag-commit")
+	temp, err := os.MkdirTemp(r.Results.Path(commits), "")
 	if err != nil {
 		return nil, err
 	}

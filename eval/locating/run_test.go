@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -332,14 +333,21 @@ func TestGoesOn(t *testing.T) {
 	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Fatalf("interrupted: %v", err)
 	}
-	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+	if _, err := os.Stat(o.Results.Path("commits")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("commits are left: %v", err)
+	}
+	killed := o.Results.Path("commits", "1", "tree") // what a process that was killed leaves
+	if err := os.MkdirAll(killed, 0o700); err != nil {
+		t.Fatal(err)
 	}
 	var rest script
 	rest.use(&o)
 	r, err := Run(t.Context(), o)
 	if err != nil || rest.asked != 1 || len(r.Open) > 0 {
 		t.Errorf("%d questions were asked after the interruption, of %d: %v", rest.asked, whole.asked, err)
+	}
+	if _, err := os.Stat(killed); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("commits are left: %v", err)
 	}
 }
 

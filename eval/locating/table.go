@@ -64,7 +64,31 @@ func (r *Report) Write(w io.Writer) error {
 	if err := r.rates(w); err != nil {
 		return err
 	}
-	return r.takes(w)
+	if err := r.takes(w); err != nil {
+		return err
+	}
+	return r.missing(w)
+}
+
+// missing names what nothing can find.
+func (r *Report) missing(w io.Writer) error {
+	var lines []string
+	for _, o := range r.Outcomes {
+		line := fmt.Sprintf("  %s: %s\n", visible.Line(o.Case), visible.Line(strings.Join(o.Missing, ", ")))
+		if len(o.Missing) > 0 && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	const most = 10
+	text := "\nWanted, and not in the program\n" + strings.Join(lines[:min(most, len(lines))], "")
+	if more := len(lines) - most; more > 0 {
+		text += fmt.Sprintf("  and those of %s\n", phrase.Plural(more, "more case", "more cases"))
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 func (r *Report) measured(w io.Writer, title, name string, of func(*Row) *Measures) error {
