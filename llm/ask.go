@@ -23,6 +23,8 @@ type Message struct {
 // Request is what is asked: the conversation so far, the question last.
 type Request struct {
 	Messages []Message
+	// Temperature is that of this question; nil: that of the client.
+	Temperature *float64
 }
 
 // Usage is the server's own count, in the model's tokens.

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -59,7 +60,7 @@ func (c *Client) dialect(req Request) (*dialect, *Error) {
 	// OpenAI takes the new name for all its models; Ollama knows only the old.
 	d.maxTokens = c.cfg.MaxTokens
 	d.newLimit = thinking || c.cfg.Azure || c.cfg.BaseURL == DefaultBaseURL
-	if t := c.cfg.Temperature; t != nil {
+	if t := cmp.Or(req.Temperature, c.cfg.Temperature); t != nil {
 		switch {
 		case thinking:
 			d.notes = append(d.notes, fmt.Sprintf("the temperature was not sent: %s does not accept one", c.cfg.Model))

@@ -34,6 +34,12 @@ type Question struct {
 	Kind   string // what is asked for, "rerank": for messages, and in the transcript
 	System string // "" is none
 	User   string
+	// Temperature of the answer; nil: the client's own. Equal questions of several samples have
+	// an answer each.
+	Temperature *float64
+	Sample      int
+	// Again is how often a reply in no form is asked for again; 0 is once.
+	Again int
 }
 
 // Keeper keeps answers. It may be used by several goroutines.
@@ -47,13 +53,16 @@ type Keeper interface {
 type Exchange struct {
 	Kind     string        `json:"kind"`
 	Messages []llm.Message `json:"messages"`
-	Answer   string        `json:"answer"`
-	Kept     bool          `json:"kept,omitempty"` // it was asked earlier
-	Cut      bool          `json:"cut,omitempty"`  // at the limit of tokens
-	Prompt   int           `json:"prompt_tokens"`
-	Answered int           `json:"answer_tokens"`
-	Cost     float64       `json:"cost_usd,omitempty"` // that it had, or has had; 0 where no price is known
-	Error    string        `json:"error,omitempty"`
+	// Temperature of the question; nil: the client's own.
+	Temperature *float64 `json:"temperature,omitempty"`
+
+	Answer   string  `json:"answer"`
+	Kept     bool    `json:"kept,omitempty"` // it was asked earlier
+	Cut      bool    `json:"cut,omitempty"`  // at the limit of tokens
+	Prompt   int     `json:"prompt_tokens"`
+	Answered int     `json:"answer_tokens"`
+	Cost     float64 `json:"cost_usd,omitempty"` // that it had, or has had; 0 where no price is known
+	Error    string  `json:"error,omitempty"`
 }
 
 // Options say who is asked and within which limits.
@@ -175,40 +184,69 @@ func (m *Model) Count(text string) int { return m.o.Count(text) }
 
 // Ask returns the answer to a question.
 func (m *Model) Ask(ctx context.Context, q Question) (string, error) {
-	reply, _, err := m.ask(ctx, q.Kind, m.messages(q))
+	reply, _, err := m.ask(ctx, m.exchange(q))
 	return reply, err
 }
 
 // AskInForm asks a question and has parse read the reply. If parse refuses it, the model is
-// told why and asked once more; if that is refused, too, the error is a [FormError].
+// told why and asked again, as often as the question says; if that is refused, too, the error is a [FormError].
 func (m *Model) AskInForm(ctx context.Context, q Question, parse func(reply string) error) error {
-	messages := m.messages(q)
-	reply, cut, err := m.ask(ctx, q.Kind, messages)
+	x := m.exchange(q)
+	for again := max(q.Again, 1); ; again-- {
+		reply, cut, err := m.ask(ctx, x)
+		if tooLong := (*TooLongError)(nil); x.asked != nil && errors.As(err, &tooLong) {
+			return x.asked // the replies filled the window
+		}
+		if err != nil {
+			return err
+		}
+		wrong := parse(reply)
+		if wrong == nil {
+			return nil
+		}
+		x.asked = &FormError{q.Kind, reply, wrong}
+		if again == 0 {
+			return x.asked
+		}
+		if cut {
+			wrong = fmt.Errorf("it was cut at %d tokens (%w): answer in fewer", m.o.MaxTokens, wrong)
+		}
+		if reply != "" { // servers refuse a message that is empty
+			x.messages = append(x.messages, llm.Message{Role: "assistant", Content: reply})
+		}
+		x.messages = append(x.messages, llm.Message{Role: "user", Content: m.o.Mask(fmt.Sprintf("This is not in the form that was asked for: %v. Answer again in that form, with nothing before or after it.", wrong))})
+	}
+}
+
+// exchange is a question on its way to an answer.
+type exchange struct {
+	kind        string
+	messages    []llm.Message
+	temperature *float64
+	sample      int
+	asked       error // what was wrong with the reply before
+}
+
+func (m *Model) exchange(q Question) *exchange {
+	return &exchange{kind: q.Kind, messages: m.messages(q), temperature: q.Temperature, sample: q.Sample}
+}
+
+// key knows a question by all that decides about its answer.
+func (x *exchange) key(model string) (string, error) {
+	data, err := json.Marshal(x.messages)
 	if err != nil {
-		return err
+		return "", err
 	}
-	wrong := parse(reply)
-	if wrong == nil {
-		return nil
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s", model, data)
+	if x.temperature != nil || x.sample > 0 {
+		how, err := json.Marshal([]any{x.temperature, x.sample})
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "\x00%s", how)
 	}
-	if cut && wrong != nil {
-		wrong = fmt.Errorf("it was cut at %d tokens (%w): answer in fewer", m.o.MaxTokens, wrong)
-	}
-	if reply != "" { // servers refuse a message that is empty
-		messages = append(messages, llm.Message{Role: "assistant", Content: reply})
-	}
-	messages = append(messages, llm.Message{Role: "user", Content: m.o.Mask(fmt.Sprintf("This is not in the form that was asked for: %v. Answer again in that form, with nothing before or after it.", wrong))})
-	again, _, err := m.ask(ctx, q.Kind, messages)
-	if tooLong := (*TooLongError)(nil); errors.As(err, &tooLong) {
-		return &FormError{q.Kind, reply, wrong} // the first reply filled the window
-	}
-	if err != nil {
-		return err
-	}
-	if wrong := parse(again); wrong != nil {
-		return &FormError{q.Kind, again, wrong}
-	}
-	return nil
+	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
 func (m *Model) messages(q Question) []llm.Message {
@@ -228,18 +266,18 @@ type kept struct {
 	Cut      int     `json:"cut,omitempty"` // the limit of tokens at which it was cut
 }
 
-func (m *Model) ask(ctx context.Context, kind string, messages []llm.Message) (reply string, cut bool, err error) {
-	data, err := json.Marshal(messages)
+func (m *Model) ask(ctx context.Context, q *exchange) (reply string, cut bool, err error) {
+	key, err := q.key(m.o.Model)
 	if err != nil {
 		return "", false, err
 	}
-	key := fmt.Sprintf("%x", sha256.Sum256(append(append([]byte(m.o.Model), 0), data...)))
 	release, err := m.alone(ctx, key)
 	if err != nil {
 		return "", false, err
 	}
 	defer release()
-	x := Exchange{Kind: kind, Messages: messages}
+	kind := q.kind
+	x := Exchange{Kind: kind, Messages: q.messages, Temperature: q.temperature}
 	if a, err := m.earlier(ctx, key); err != nil {
 		return "", false, err
 	} else if a != nil {
@@ -247,7 +285,7 @@ func (m *Model) ask(ctx context.Context, kind string, messages []llm.Message) (r
 		m.tell(x, a.Cost)
 		return x.Answer, x.Cut, nil
 	}
-	for _, msg := range messages {
+	for _, msg := range q.messages {
 		x.Prompt += m.o.Count(msg.Content)
 	}
 	if room := m.Room(); x.Prompt > room {
@@ -256,7 +294,7 @@ func (m *Model) ask(ctx context.Context, kind string, messages []llm.Message) (r
 	most, priced := llm.EstimateCost(m.o.Model, llm.Usage{PromptTokens: x.Prompt, CompletionTokens: m.o.MaxTokens})
 	cost := 0.0
 	err = m.meter.Ask(ctx, throttle.Job{Name: kind, Model: m.o.Model, Tokens: x.Prompt, Most: most, Ask: func(ctx context.Context) (float64, error) {
-		got, err := m.o.Ask(ctx, llm.Request{Messages: messages}, nil)
+		got, err := m.o.Ask(ctx, llm.Request{Messages: q.messages, Temperature: q.temperature}, nil)
 		if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindEmpty {
 			err = nil // a silence that has come to its end is an answer: one in no form
 		}

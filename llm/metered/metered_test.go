@@ -304,3 +304,52 @@ func TestCut(t *testing.T) {
 		t.Errorf("%v, %q", err, s.asked)
 	}
 }
+
+// TestSamples: equal questions of several samples, or at other temperatures, have an answer each,
+// which is kept; the temperature is sent.
+func TestSamples(t *testing.T) {
+	var sent []string
+	o := Options{Model: "m", Window: 1000, MaxTokens: 10, Count: words, Keeper: &memory{}, Limits: throttle.Limits{Parallel: 1},
+		Ask: func(_ context.Context, r llm.Request, _ io.Writer) (llm.Answer, error) {
+			said := "own"
+			if r.Temperature != nil {
+				said = fmt.Sprint(*r.Temperature)
+			}
+			sent = append(sent, said)
+			return llm.Answer{Text: fmt.Sprintf("%s %d", said, len(sent))}, nil
+		}}
+	cold, warm := 0., .5
+	for range 2 { // the second time by a process that finds what is kept
+		m := New(o)
+		for i, q := range []Question{{User: "x"}, {User: "x", Temperature: &cold}, {User: "x", Temperature: &warm}, {User: "x", Temperature: &warm, Sample: 1}, {User: "x", Sample: 1}} {
+			want := []string{"own 1", "0 2", "0.5 3", "0.5 4", "own 5"}[i]
+			if got, err := m.Ask(t.Context(), q); got != want || err != nil {
+				t.Errorf("%d: %q %v, want %q", i, got, err, want)
+			}
+		}
+	}
+	if len(sent) != 5 {
+		t.Error(sent)
+	}
+}
+
+// TestAgain: a reply in no form is asked for again as often as the question says, each time with
+// what is wrong with the last one.
+func TestAgain(t *testing.T) {
+	for _, again := range []int{0, 1, 3} {
+		var asked []string
+		o := Options{Model: "m", Window: 1000, MaxTokens: 10, Count: words, Limits: throttle.Limits{Parallel: 1},
+			Ask: func(_ context.Context, r llm.Request, _ io.Writer) (llm.Answer, error) {
+				asked = append(asked, r.Messages[len(r.Messages)-1].Content)
+				return llm.Answer{Text: fmt.Sprint("reply ", len(asked))}, nil
+			}}
+		err := New(o).AskInForm(t.Context(), Question{Kind: "k", User: "x", Again: again}, func(reply string) error { return fmt.Errorf("%s is wrong", reply) })
+		form := new(FormError)
+		if !errors.As(err, &form) || len(asked) != 1+max(again, 1) || form.Reply != fmt.Sprint("reply ", len(asked)) {
+			t.Errorf("again %d: %v, %q", again, err, asked)
+		}
+		if last := asked[len(asked)-1]; !strings.Contains(last, fmt.Sprintf("reply %d is wrong", len(asked)-1)) {
+			t.Errorf("again %d: %q", again, last)
+		}
+	}
+}
