@@ -8,6 +8,8 @@
 //     2026);
 //   - summaries.go: files by one line each, then by what all their declarations do (Tawosi et
 //     al. 2025, "Meta-RAG");
+//   - schematic.go: files, then declarations by signature, then those that were read whole, with a plan
+//     for each place (Gautam et al. 2024, "SuperCoder 2.0");
 //   - search.go: functions one by one, each with a reward, the best ones in a summary with a plan,
 //     and then what the model wants to look at (Ma et al. 2024, "RepoUnderstander").
 //
@@ -49,6 +51,7 @@ const (
 	Rerank    How = "rerank"
 	Levels    How = "levels"
 	Summaries How = "summaries"
+	Schematic How = "schematic"
 	Search    How = "search"
 )
 
@@ -63,6 +66,7 @@ var strategies = []strategy{
 	{Rerank, (*Guide).rerank},
 	{Levels, (*Guide).levels},
 	{Summaries, (*Guide).summaries},
+	{Schematic, (*Guide).schematic},
 	{Search, (*Guide).search},
 }
 

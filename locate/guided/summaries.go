@@ -35,13 +35,9 @@ func (g *Guide) summaries(ctx context.Context, q locate.Question) (*Answer, erro
 	if err != nil {
 		return nil, err
 	}
-	var everything []summary.Package
-	for i := range t.scope {
-		files, err := t.Store.Product(ctx, t.scope[i].ID)
-		if err != nil {
-			return t.end(locate.Order{}, err)
-		}
-		everything = append(everything, summary.Package{Files: files})
+	everything, err := t.everything()
+	if err != nil {
+		return t.end(locate.Order{}, err)
 	}
 	files, err := t.chooseFiles("summaries: files", everything, shortList, lineTokens, map[string]Step{})
 	if err != nil || len(files) == 0 {
@@ -113,6 +109,12 @@ func (l *listing) round(files []summary.File) (rest []summary.File, err error) {
 	if err != nil {
 		return files[taken:], err
 	}
+	l.choices(r, units)
+	return files[taken:], nil
+}
+
+// choices takes a reply into the lists.
+func (l *listing) choices(r *reply, units []unit) {
 	for _, p := range r.picks {
 		l.take(&units[p.at], p)
 	}
@@ -120,7 +122,6 @@ func (l *listing) round(files []summary.File) (rest []summary.File, err error) {
 		file, why, _ := strings.Cut(text, ": ")
 		l.add = append(l.add, Listed{File: file, Why: why})
 	}
-	return files[taken:], nil
 }
 
 // items are a file and its declarations.
