@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"tracerag/knowledge"
@@ -17,9 +18,9 @@ import (
 type Maker struct {
 	Book  *Book // with what it is kept in
 	Model *metered.Model
-	// Learn sees all files before a part of one is sent: what is a secret in one of them may be
-	// known by its name in another. nil: nobody does.
-	Learn    func(text string)
+	// Learn sees all files, some at a time, before a part of one is sent: what is a secret in one of
+	// them may be known by its name in another. nil: nobody does.
+	Learn    func(texts []string)
 	Progress func(done, all int) // files; one call at a time; nil: nobody
 	Parallel int                 // files at a time; 1 if 0
 
@@ -74,19 +75,18 @@ func (k *Maker) Files(ctx context.Context, files []knowledge.File) error {
 	}
 	var tasks []task
 	first := map[knowledge.SummaryKey]int{}
-	for _, f := range files {
-		units, err := k.Book.read(ctx, []knowledge.File{f}, false)
-		if err != nil {
-			return err
-		}
-		u := &units[0]
+	repositories, err := k.Book.Store.Repositories(ctx)
+	if err != nil {
+		return err
+	}
+	err = k.Book.each(ctx, files, bare, func(u *unit) error {
 		if u.changed {
 			k.count(Made{Changed: 1})
 		}
 		if u.text == nil || u.changed {
-			continue
+			return nil
 		}
-		t := task{file: f, done: make(chan struct{})}
+		t := task{file: u.File.File, done: make(chan struct{})}
 		needs := func(key knowledge.SummaryKey) {
 			if at, ok := first[key]; !ok {
 				first[key] = len(tasks)
@@ -105,9 +105,13 @@ func (k *Maker) Files(ctx context.Context, files []knowledge.File) error {
 			needs(u.key)
 			tasks = append(tasks, t)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if k.Learn != nil && len(tasks) > 0 {
-		if err := k.learn(ctx, files); err != nil {
+		if err := k.learn(ctx, repositories, files); err != nil {
 			return err
 		}
 	}
@@ -136,7 +140,7 @@ func (k *Maker) Files(ctx context.Context, files []knowledge.File) error {
 			if stop {
 				return
 			}
-			err := k.file(ctx, tasks[i].file)
+			err := k.file(ctx, repositories, tasks[i].file)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil && failed == nil {
@@ -159,27 +163,26 @@ func (k *Maker) Files(ctx context.Context, files []knowledge.File) error {
 
 // learn shows all files to who hides secrets. Those that lack nothing are among them: so what is
 // sent does not depend on how much was made before an interruption.
-func (k *Maker) learn(ctx context.Context, files []knowledge.File) error {
-	repositories, err := k.Book.Store.Repositories(ctx)
-	if err != nil {
-		return err
-	}
-	for _, r := range repositories {
-		for i := range files {
-			if files[i].Repository != r.ID || ctx.Err() != nil {
+func (k *Maker) learn(ctx context.Context, repositories []knowledge.Repository, files []knowledge.File) error {
+	for part := range slices.Chunk(files, atATime) {
+		var texts []string
+		for _, f := range part {
+			i := slices.IndexFunc(repositories, func(r knowledge.Repository) bool { return r.ID == f.Repository })
+			if i < 0 || ctx.Err() != nil {
 				continue
 			}
-			if text, err := k.Book.Read(&r, files[i].Path); err == nil {
-				k.Learn(string(text))
+			if text, err := k.Book.Read(&repositories[i], f.Path); err == nil {
+				texts = append(texts, string(text))
 			}
 		}
+		k.Learn(texts)
 	}
 	return ctx.Err()
 }
 
 // file makes what one file lacks.
-func (k *Maker) file(ctx context.Context, f knowledge.File) error {
-	units, err := k.Book.read(ctx, []knowledge.File{f}, true)
+func (k *Maker) file(ctx context.Context, repositories []knowledge.Repository, f knowledge.File) error {
+	units, err := k.Book.read(ctx, repositories, []knowledge.File{f}, signed)
 	if err != nil {
 		return err
 	}
@@ -302,7 +305,12 @@ func (k *Maker) substitutes(u *unit, its []item, which []int) []knowledge.Summar
 	for _, i := range which {
 		its[i].known = true
 		for _, d := range its[i].decls {
-			list = append(list, knowledge.Summary{SummaryKey: u.Decls[d].key, Text: u.Decls[d].Text, Substitute: true})
+			x := &u.Decls[d]
+			if !x.kept {
+				x.Text = k.Book.substitute(&x.Decl.Decl, u.text)
+			}
+			its[i].text = x.Text
+			list = append(list, knowledge.Summary{SummaryKey: x.key, Text: x.Text, Substitute: true})
 		}
 	}
 	return list

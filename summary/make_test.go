@@ -520,6 +520,61 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// counting counts questions about declarations.
+type counting struct {
+	knowledge.Reader
+	mu    sync.Mutex
+	asked int
+}
+
+func (c *counting) In(ctx context.Context, files []int64) ([]knowledge.Decl, error) {
+	c.mu.Lock()
+	c.asked++
+	c.mu.Unlock()
+	return c.Reader.In(ctx, files)
+}
+
+// TestReadsTogether: the store is asked about many files at once, by what makes summaries and by what
+// shows them, and each file once more for its question.
+func TestReadsTogether(t *testing.T) {
+	w := newWorld(t)
+	texts := map[string]string{}
+	const files, packages = 250, 25
+	for i := range files {
+		texts[fmt.Sprintf("p%d/a%d.go", i%packages, i)] = fmt.Sprintf("package p\n\nfunc F%d() {}\n", i)
+	}
+	k, list, r := w.maker(texts)
+	store := &counting{Reader: k.Book.Store}
+	k.Book.Store = store
+	learned := 0
+	k.Learn = func(texts []string) { learned += len(texts) }
+	ctx := t.Context()
+	most := func(what string, n int, do func() error) {
+		t.Helper()
+		store.asked = 0
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		if store.asked > n {
+			t.Errorf("%s asked for declarations %d times", what, store.asked)
+		}
+	}
+	most("making", files+6, func() error { return errors.Join(k.Files(ctx, list), k.Above(ctx, r)) })
+	if made := k.Made(); made.Files != files || made.Packages != packages || made.Repositories != 1 || learned != files {
+		t.Fatalf("%d learned, made %+v", learned, made)
+	}
+	most("a second time", 6, func() error { return errors.Join(k.Files(ctx, list), k.Above(ctx, r)) })
+	most("what ran", 1, func() error { _, err := Program(ctx, store, r.ID, ""); return err })
+	most("a book", 3, func() error { _, err := k.Book.Files(ctx, list); return err })
+	most("packages", 3, func() error {
+		list, err := k.Book.Packages(ctx, r.ID)
+		if err == nil && (len(list) != packages || len(list[1].Files) != files/packages || !strings.Contains(list[1].Text, "All of it together")) {
+			t.Errorf("%d packages, the second one %+v", len(list), list[1])
+		}
+		return err
+	})
+}
+
 // TestRounds: what does not fit is asked in rounds.
 func TestRounds(t *testing.T) {
 	w := newWorld(t)

@@ -14,23 +14,39 @@ func Program(ctx context.Context, s knowledge.Reader, repository int64, trace st
 	if err != nil {
 		return nil, err
 	}
+	in := make([]int64, len(files))
+	for i := range files {
+		in[i] = files[i].ID
+	}
+	decls, err := s.In(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	callable := map[int64][]int64{} // by file
+	var all []int64
+	for _, d := range decls {
+		if d.Kind.Callable() {
+			callable[d.File] = append(callable[d.File], d.ID)
+			all = append(all, d.ID)
+		}
+	}
+	executed := func(ids []int64) (bool, error) {
+		runs, err := s.Runs(ctx, ids)
+		return slices.ContainsFunc(runs, func(r knowledge.Run) bool { return trace == "" || r.Trace == trace }), err
+	}
+	anything, err := executed(all)
+	if err != nil {
+		return nil, err
+	}
 	var ran, others []knowledge.File
 	for _, f := range files {
-		decls, err := s.In(ctx, []int64{f.ID})
-		if err != nil {
-			return nil, err
-		}
-		var ids []int64
-		for _, d := range decls {
-			if d.Kind.Callable() {
-				ids = append(ids, d.ID)
+		did := false
+		if ids := callable[f.ID]; anything && len(ids) > 0 {
+			if did, err = executed(ids); err != nil {
+				return nil, err
 			}
 		}
-		runs, err := s.Runs(ctx, ids)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(runs, func(r knowledge.Run) bool { return trace == "" || r.Trace == trace }) {
+		if did {
 			ran = append(ran, f)
 		} else {
 			others = append(others, f)

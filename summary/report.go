@@ -105,19 +105,15 @@ func (m Made) without(o Made) Made {
 
 // sizes counts the tokens of files and of their summaries, with the names that these are under.
 func (k *Maker) sizes(ctx context.Context, files []knowledge.File) (text, summaries int, err error) {
-	for _, f := range files {
-		units, err := k.Book.read(ctx, []knowledge.File{f}, true)
-		if err != nil {
-			return 0, 0, err
-		}
-		u := &units[0]
+	err = k.Book.each(ctx, files, whole, func(u *unit) error {
 		text += k.Model.Count(string(u.text))
 		summaries += k.Model.Count(u.Path + ": " + u.Line + "\n")
 		for _, x := range items(u) {
 			summaries += k.Model.Count(x.label + ": " + x.text + "\n")
 		}
-	}
-	return text, summaries, nil
+		return nil
+	})
+	return text, summaries, err
 }
 
 // share is by how many per cent a is smaller than b.

@@ -69,15 +69,12 @@ type Book struct {
 // Files returns the summaries of files, in their order. A file that cannot be read has
 // no declarations.
 func (b *Book) Files(ctx context.Context, files []knowledge.File) ([]File, error) {
-	units, err := b.read(ctx, files, true)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]File, len(units))
-	for i := range units {
-		out[i] = units[i].File
-	}
-	return out, nil
+	out := make([]File, 0, len(files))
+	err := b.each(ctx, files, whole, func(u *unit) error {
+		out = append(out, u.File)
+		return nil
+	})
+	return out, err
 }
 
 // Packages returns the packages of a repository's program, by import path.
@@ -128,13 +125,41 @@ type pkg struct {
 	complete bool // the store has the lines of all its files
 }
 
-// read reads files, with the summaries that there are. whole says that declarations have theirs
-// and their signatures, too, with substitutes for those that there are not.
-func (b *Book) read(ctx context.Context, files []knowledge.File, whole bool) ([]unit, error) {
+// atATime is how many files are read at a time: a question to the store takes as long as the answer
+// about ten files, and what files are made of stays in memory until then.
+const atATime = 100
+
+// each calls do for each of the files, in their order. See read.
+func (b *Book) each(ctx context.Context, files []knowledge.File, what extent, do func(*unit) error) error {
 	repositories, err := b.Store.Repositories(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	for part := range slices.Chunk(files, atATime) {
+		units, err := b.read(ctx, repositories, part, what)
+		if err != nil {
+			return err
+		}
+		for i := range units {
+			if err := do(&units[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// extent is what declarations have beside the summaries that are kept.
+type extent int
+
+const (
+	bare   extent = iota
+	signed        // signatures
+	whole         // signatures, and substitutes, which take longer than all else
+)
+
+// read reads files of repositories, with the summaries that there are.
+func (b *Book) read(ctx context.Context, repositories []knowledge.Repository, files []knowledge.File, what extent) ([]unit, error) {
 	ids := make([]int64, len(files))
 	for i := range files {
 		ids[i] = files[i].ID
@@ -170,7 +195,7 @@ func (b *Book) read(ctx context.Context, files []knowledge.File, whole bool) ([]
 				continue // it changed since
 			}
 			x := Decl{Decl: d, key: declKey(&d.Decl)}
-			if whole {
+			if what >= signed {
 				x.Signature = b.signature(&d.Decl, text)
 			}
 			u.Decls = append(u.Decls, x)
@@ -193,7 +218,7 @@ func (b *Book) read(ctx context.Context, files []knowledge.File, whole bool) ([]
 		for j := range u.Decls {
 			d := &u.Decls[j]
 			x, ok := kept[d.key]
-			if d.Text, d.kept = x.Text, ok; !ok && whole {
+			if d.Text, d.kept = x.Text, ok; !ok && what == whole {
 				d.Text = b.substitute(&d.Decl.Decl, u.text)
 			}
 		}
@@ -230,21 +255,28 @@ func (b *Book) packages(ctx context.Context, repository int64) ([]pkg, error) {
 		p.Files = append(p.Files, f)
 	}
 	slices.SortFunc(list, func(x, y *pkg) int { return strings.Compare(x.ImportPath, y.ImportPath) })
-	out := make([]pkg, len(list))
+	sorted := make([]knowledge.File, 0, len(files))
+	for _, p := range list {
+		sorted = append(sorted, p.Files...)
+	}
+	out := make([]pkg, 0, len(list))
 	var keys []knowledge.SummaryKey
-	for i, p := range list {
-		units, err := b.read(ctx, p.Files, false)
-		if err != nil {
-			return nil, err
-		}
-		for j := range units {
-			p.lines = append(p.lines, Clean(path.Base(units[j].Path), most)+": "+units[j].Line)
-			p.complete = p.complete && units[j].kept
+	var units []unit // of a package, without texts
+	err = b.each(ctx, sorted, bare, func(u *unit) error {
+		p := list[len(out)]
+		p.lines = append(p.lines, Clean(path.Base(u.Path), most)+": "+u.Line)
+		p.complete = p.complete && u.kept
+		units = append(units, unit{File: u.File, key: u.key})
+		if len(units) < len(p.Files) {
+			return nil
 		}
 		p.key = packageKey(p.ImportPath, units)
 		p.Text = packageText(p.lines)
-		out[i] = *p
-		keys = append(keys, p.key)
+		out, keys, units = append(out, *p), append(keys, p.key), nil
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	kept, err := b.kept(ctx, keys)
 	for i := range out {

@@ -33,7 +33,7 @@ func (a *app) summarise(ctx context.Context, s *sqlite.Store, file string, m *me
 		return fmt.Errorf("summaries are made by a model: %w", err)
 	}
 	read := func(r *knowledge.Repository, path string) ([]byte, error) { return code.Read(r.Root, path) }
-	k := &summary.Maker{Model: model, Parallel: m.limits.Parallel, Learn: a.masker().LearnText,
+	k := &summary.Maker{Model: model, Parallel: m.limits.Parallel, Learn: a.masker().LearnTexts,
 		Book: &summary.Book{Store: s, Read: read, Kept: s, Model: model.Name(), Mask: a.masker().Clean}}
 	names := make([]string, len(of))
 	for i := range of {
