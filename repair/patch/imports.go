@@ -1,0 +1,5 @@
+package patch
+
+type repository struct{}
+
+func (c *change) settle() ([]byte, error) { return c.text, nil }
