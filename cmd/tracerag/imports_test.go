@@ -129,7 +129,7 @@ var only = map[string][]string{
 	"golang.org/x/tools":                {"code/calls"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"bench/corpus/corpustest", "fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
-	"os/exec":                           {"code/calls", "repair/sandbox", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/corpus", "bench/corpus/corpustest", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"code/calls", "repair/patch", "repair/sandbox", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/corpus", "bench/corpus/corpustest", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

@@ -16,7 +16,7 @@ type placer struct {
 	eol         string
 	deletes     map[string]bool // names as symbol has them
 	out         splices
-	last        *decl            // of file: what is added comes after it
+	last        *decl           // of file: what is added comes after it
 	expected    []string        // texts that the file must have when all is done
 	touched     map[*unit]bool  // of file
 	pairs       map[*unit]*unit // of given to those of file: what has no name of its own

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"tracerag/code"
@@ -27,7 +28,7 @@ func (s *splices) insert(at int, by []byte, behind string) {
 
 // apply returns the text with all changes, or false if two of them overlap.
 func (s splices) apply(text []byte) ([]byte, bool) {
-	slices.SortStableFunc(s, func(a, b splice) int { return a.Start - b.Start })
+	slices.SortStableFunc(s, func(a, b splice) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	out := make([]byte, 0, len(text)+256)
 	at := 0
 	for i, x := range s {
