@@ -107,11 +107,15 @@ func (r *Redactor) Text(text string) string {
 func (r *Redactor) Learn(text string) { r.LearnAll([]string{text}) }
 
 // LearnAll is Learn for several texts, which are searched on all processors and learned in their
-// order.
-func (r *Redactor) LearnAll(texts []string) {
+// order. It reports for each whether the rules find anything there: see [Learner.Finds].
+func (r *Redactor) LearnAll(texts []string) (found []bool) {
+	found = make([]bool, len(texts))
 	set, err := r.rules()
 	if err != nil {
-		return // all is hidden anyway
+		for i := range found {
+			found[i] = true
+		}
+		return found // all is hidden anyway
 	}
 	spans := make([][]span, len(texts))
 	var next atomic.Int64
@@ -127,8 +131,10 @@ func (r *Redactor) LearnAll(texts []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, text := range texts {
-		r.learn(text, spans[i], r.placeholders(text))
+		kept := r.placeholders(text)
+		found[i] = len(r.learn(text, spans[i], kept)) > 0 || len(kept) > 0
 	}
+	return found
 }
 
 // Findings returns what was masked so far, by kind and number. What is known and

@@ -12,6 +12,21 @@ import (
 // TestHarmless: a file without secrets is looked through once, one with a secret each time,
 // and what is kept has nothing of it.
 func TestHarmless(t *testing.T) {
+	for name, learn := range map[string]func(m *Masker, texts ...string){
+		"of a run": func(m *Masker, texts ...string) {
+			l := m.Redactor().Learner()
+			for _, text := range texts {
+				m.learnText(l, text)
+			}
+			m.harmless.save()
+		},
+		"together": func(m *Masker, texts ...string) { m.LearnTexts(texts) },
+	} {
+		t.Run(name, func(t *testing.T) { testHarmless(t, learn) })
+	}
+}
+
+func testHarmless(t *testing.T, learnTexts func(m *Masker, texts ...string)) {
 	dir := t.TempDir()
 	filler := strings.Repeat("// a line of a file without secrets\n", 40)
 	secret := "gh" + "p_" + "x7Kd9Qm2Vw4Rb8Tn6Yc1Zp5Ls3Jf0Hg2Da4"
@@ -21,12 +36,7 @@ func TestHarmless(t *testing.T) {
 		m.KeepIn(dir)
 		return m
 	}
-	learn := func(m *Masker) {
-		l := m.Redactor().Learner()
-		m.learnText(l, filler)
-		m.learnText(l, with)
-		m.harmless.save()
-	}
+	learn := func(m *Masker) { learnTexts(m, filler, with) }
 	for round := range 2 {
 		m := masker()
 		learn(m)

@@ -97,16 +97,33 @@ func (m *Masker) learnText(l redact.Learner, text string) {
 var learnSeed = maphash.MakeSeed()
 
 // LearnText shows the masker a text that is beside a trace, such as a question.
-func (m *Masker) LearnText(text string) {
-	if m != nil {
-		m.Redactor().Learn(text)
-	}
-}
+func (m *Masker) LearnText(text string) { m.LearnTexts([]string{text}) }
 
-// LearnTexts is LearnText for several, on all processors.
+// LearnTexts is LearnText for several, on all processors. Texts that were learned, or are known to
+// have nothing to learn, are passed by.
 func (m *Masker) LearnTexts(texts []string) {
-	if m != nil {
-		m.Redactor().LearnAll(texts)
+	if m == nil {
+		return
+	}
+	var fresh []string
+	for _, text := range texts {
+		m.mu.Lock()
+		old := m.learned[maphash.String(learnSeed, text)]
+		m.mu.Unlock()
+		if !old && !m.harmless.has(text) {
+			fresh = append(fresh, text)
+		}
+	}
+	for i, found := range m.Redactor().LearnAll(fresh) {
+		if !found {
+			m.harmless.add(fresh[i])
+		}
+		m.mu.Lock()
+		m.learned[maphash.String(learnSeed, fresh[i])] = true // not before: somebody else may wait for it
+		m.mu.Unlock()
+	}
+	if len(fresh) > 1 { // a file of all of them is written
+		m.harmless.save()
 	}
 }
 

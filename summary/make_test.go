@@ -171,7 +171,7 @@ func (w *world) shown(texts map[string]string) string {
 	for _, p := range packages {
 		fmt.Fprintf(&b, "%s: %s\n", p.ImportPath, p.Text)
 	}
-	text, err := k.Book.Repository(w.t.Context(), r)
+	text, _, err := k.Book.Repository(w.t.Context(), r)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -57,6 +57,8 @@ type Book struct {
 	// Read reads a file of a repository.
 	Read func(r *knowledge.Repository, path string) ([]byte, error)
 
+	// Learn sees files before anything of them is in a summary; nil: nobody does.
+	Learn func(texts []string)
 	// Mask hides secrets in a text before it is cut: of a part of one nobody can tell that it is
 	// one. nil hides none.
 	Mask func(string) string
@@ -83,25 +85,33 @@ func (b *Book) Packages(ctx context.Context, repository int64) ([]Package, error
 	if err != nil {
 		return nil, err
 	}
+	return shown(list), nil
+}
+
+func shown(list []pkg) []Package {
 	out := make([]Package, len(list))
 	for i := range list {
 		out[i] = list[i].Package
 	}
-	return out, nil
+	return out
 }
 
-// Repository returns the summary of a repository.
-func (b *Book) Repository(ctx context.Context, r *knowledge.Repository) (string, error) {
+// Repository returns the summary of a repository, and those of its packages, which it takes anyway.
+func (b *Book) Repository(ctx context.Context, r *knowledge.Repository) (string, []Package, error) {
 	packages, err := b.packages(ctx, r.ID)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	key := repositoryKey(packages)
 	kept, err := b.kept(ctx, []knowledge.SummaryKey{key})
-	if x, ok := kept[key]; ok || err != nil {
-		return x.Text, err
+	if err != nil {
+		return "", nil, err
 	}
-	return repositoryText(r, packages), nil
+	text := repositoryText(r, packages)
+	if x, ok := kept[key]; ok {
+		text = x.Text
+	}
+	return text, shown(packages), nil
 }
 
 // unit is a file with what its summary is made of.
@@ -175,6 +185,7 @@ func (b *Book) read(ctx context.Context, repositories []knowledge.Repository, fi
 	}
 	units := make([]unit, len(files))
 	var keys []knowledge.SummaryKey
+	var texts []string
 	for i, f := range files {
 		u := &units[i]
 		u.File.File = f
@@ -183,11 +194,20 @@ func (b *Book) read(ctx context.Context, repositories []knowledge.Repository, fi
 			continue
 		}
 		u.repository = &repositories[at]
-		text, err := b.Read(u.repository, f.Path)
-		if err != nil {
+		if text, err := b.Read(u.repository, f.Path); err == nil {
+			if u.text = text; b.Learn != nil {
+				texts = append(texts, string(text))
+			}
+		}
+	}
+	if b.Learn != nil {
+		b.Learn(texts)
+	}
+	for i, f := range files {
+		u, text := &units[i], units[i].text
+		if text == nil {
 			continue // it is gone or not ours to read: its name is all that is known
 		}
-		u.text = text
 		sum := sha256.Sum256(text)
 		u.changed = code.Hash(sum[:len(f.Hash)]) != f.Hash
 		for _, d := range of[f.ID] {

@@ -55,7 +55,7 @@ type Table struct {:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := b.Repository(t.Context(), &repositories[0]); text != "example.com/table: ." || err != nil {
-		t.Errorf("%q %v", text, err)
+	if text, packages, err := b.Repository(t.Context(), &repositories[0]); text != "example.com/table: ." || len(packages) != 1 || err != nil {
+		t.Errorf("%q %v %v", text, packages, err)
 	}
 }

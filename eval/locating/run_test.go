@@ -218,7 +218,7 @@ func TestModel(t *testing.T) {
 type hidden struct{ located, learned, cleaned int }
 
 func (h *hidden) Located(*locate.Answer)   { h.located++ }
-func (h *hidden) LearnText(string)         { h.learned++ }
+func (h *hidden) LearnTexts(list []string) { h.learned += len(list) }
 func (h *hidden) Clean(text string) string { h.cleaned++; return text }
 
 // TestSecretsAreLearned: what hides secrets sees what words found, and every file of which a model

@@ -104,7 +104,7 @@ type Guide struct {
 // what words found, and each file that is read, before anything of them is sent.
 type Secrets interface {
 	Located(*locate.Answer)
-	LearnText(text string)
+	LearnTexts(texts []string)
 	// Clean masks what is known, of a text before it is cut: of a part of a secret nobody can
 	// tell that it is one.
 	Clean(text string) string

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tracerag/knowledge"
 	"tracerag/knowledge/knowledgetest"
 	"tracerag/llm"
 	"tracerag/llm/metered"
@@ -175,6 +176,33 @@ func TestLevels(t *testing.T) {
 }
 
 // TestLevelsRoute: with several repositories the first question is about them.
+// listed counts how often the files of a repository are listed, and so read.
+type listed struct {
+	knowledge.Reader
+	times map[int64]int
+}
+
+func (l listed) Product(ctx context.Context, repository int64) ([]knowledge.File, error) {
+	l.times[repository]++
+	return l.Reader.Product(ctx, repository)
+}
+
+// TestLevelsReadOnce: what was read to choose repositories serves to choose packages.
+func TestLevelsReadOnce(t *testing.T) {
+	other := map[string]string{"go.mod": "module example.com/other\n", "o.go": "package other\n\n// Fold folds.\nfunc Fold() {}\n"}
+	g, c := chatGuide(8000, app, other)
+	store := listed{g.Store, map[int64]int{}}
+	g.Store = store
+	c.answers = []func(string) string{name("b"), name("example.com/other"), name("b:o.go"), name("Fold")}
+	if run(t, g, Levels); len(store.times) != 2 {
+		t.Errorf("listed: %v", store.times)
+	}
+	for r, n := range store.times {
+		if n != 1 {
+			t.Errorf("repository %d was read %d times", r, n)
+		}
+	}
+}
 func TestLevelsRoute(t *testing.T) {
 	other := map[string]string{"go.mod": "module example.com/other\n", "o.go": "package other\n\n// Fold folds.\nfunc Fold() {}\n"}
 	g, c := chatGuide(8000, app, other)

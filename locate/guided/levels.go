@@ -63,10 +63,11 @@ func (t *task) chooseRepositories(way map[string]Step) error {
 	for i := range t.repos {
 		items[i].names = []string{t.repos[i].Name}
 		if i < readFiles {
-			text, err := t.Book.Repository(t.ctx, &t.repos[i])
+			text, packages, err := t.Book.Repository(t.ctx, &t.repos[i])
 			if err != nil {
 				return err
 			}
+			t.packages[t.repos[i].ID] = packages
 			items[i].lines = []string{text}
 		}
 	}
@@ -103,9 +104,12 @@ func withCarried(picks []pick, n, most, few int) []pick {
 func (t *task) choosePackages(way map[string]Step) ([]summary.Package, error) {
 	var all []summary.Package
 	for i := range t.scope {
-		list, err := t.Book.Packages(t.ctx, t.scope[i].ID)
-		if err != nil {
-			return nil, err
+		list, ok := t.packages[t.scope[i].ID]
+		if !ok {
+			var err error
+			if list, err = t.Book.Packages(t.ctx, t.scope[i].ID); err != nil {
+				return nil, err
+			}
 		}
 		all = append(all, list...)
 	}

@@ -444,8 +444,8 @@ type secrets struct{ known bool }
 
 func (x *secrets) Located(*locate.Answer) {}
 
-func (x *secrets) LearnText(text string) {
-	x.known = x.known || strings.Contains(text, "password =")
+func (x *secrets) LearnTexts(texts []string) {
+	x.known = x.known || strings.Contains(strings.Join(texts, "\n"), "password =")
 }
 
 func (x *secrets) Clean(text string) string {

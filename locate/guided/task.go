@@ -24,13 +24,15 @@ type task struct {
 	scope []knowledge.Repository // those that were looked into
 	terms map[string]bool        // of the question
 
+	packages map[int64][]summary.Package // of repositories that were read
+
 	notes []string
 	ways  map[int64][]Step // to declarations
 }
 
 // begin looks for candidates by words.
 func (g *Guide) begin(ctx context.Context, q locate.Question, how How) (*task, error) {
-	t := &task{Guide: new(Guide), ctx: ctx, how: how, q: q, ways: map[int64][]Step{}, terms: map[string]bool{}}
+	t := &task{Guide: new(Guide), ctx: ctx, how: how, q: q, ways: map[int64][]Step{}, packages: map[int64][]summary.Package{}, terms: map[string]bool{}}
 	*t.Guide = *g
 	if t.Options.Text == nil {
 		t.Options.Text = lookup.ReadTree
@@ -43,8 +45,8 @@ func (g *Guide) begin(ctx context.Context, q locate.Question, how How) (*task, e
 		book.Read = t.Options.Text
 	}
 	if t.Secrets != nil && how != Words {
-		t.Options.Text, book.Read = t.learning(t.Options.Text), t.learning(book.Read)
-		book.Mask = t.Secrets.Clean
+		t.Options.Text = t.learning(t.Options.Text)
+		book.Learn, book.Mask = t.Secrets.LearnTexts, t.Secrets.Clean
 	}
 	t.Book = &book
 	terms, _ := rank.Terms(rank.Question{Text: middleCut(q.Text, 8*mostReport)}, rank.Default)
@@ -60,7 +62,7 @@ func (t *task) learning(read func(*knowledge.Repository, string) ([]byte, error)
 	return func(r *knowledge.Repository, path string) ([]byte, error) {
 		text, err := read(r, path)
 		if err == nil {
-			t.Secrets.LearnText(string(text))
+			t.Secrets.LearnTexts([]string{string(text)})
 		}
 		return text, err
 	}
