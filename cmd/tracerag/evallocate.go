@@ -13,7 +13,6 @@ import (
 	"tracerag/eval/locating"
 	"tracerag/eval/results"
 	"tracerag/knowledge/index"
-	"tracerag/llm"
 	"tracerag/llm/metered"
 	"tracerag/phrase"
 	"tracerag/visible"
@@ -128,10 +127,7 @@ func (a *app) located(ctx context.Context, o *locating.Options, k *knowledgeFlag
 		if err != nil {
 			return nil, fmt.Errorf("%w\n--how=words asks none", err)
 		}
-		if _, priced := llm.EstimateCost(model.Name(), llm.Usage{PromptTokens: 1}); priced && m.limits.MaxCost == 0 {
-			return nil, fmt.Errorf("%s costs money\n--max-cost=DOLLARS says how much may be spent in all", model.Name())
-		}
-		return model, nil
+		return model, model.Affordable("")
 	}
 	out = a.absolute(cmp.Or(out, filepath.Join(s.Dir(), "located")))
 	if o.Results, err = results.Open(out, func() { a.note("another tracerag works in %s: waiting for it", out) }); err != nil {

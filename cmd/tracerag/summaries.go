@@ -42,8 +42,8 @@ func (a *app) summarise(ctx context.Context, s *sqlite.Store, file string, m *me
 	done := a.wait("reading what is to be summarised")
 	tasks, all, err := k.Tasks(ctx, names, trace)
 	done()
-	if err == nil && all.Priced && m.limits.MaxCost == 0 && all.Questions > 0 {
-		err = fmt.Errorf("%s is to make %s\n--max-cost DOLLARS says how much that may be", model.Name(), all)
+	if err == nil && all.Questions > 0 {
+		err = model.Affordable("make " + all.String())
 	}
 	if err != nil {
 		return err

@@ -35,11 +35,11 @@ func wayOut(err error) string {
 	if isA[*trial.NoModelError](err) {
 		return "name one with --model NAME; --prompts-only asks no model"
 	}
-	if e, ok := errors.AsType[*trial.NoCeilingError](err); ok {
+	if e, ok := errors.AsType[*metered.NoCeilingError](err); ok {
 		if e.Need > 0 {
 			return fmt.Sprintf("--max-cost=%.2f is enough for all of them, with what was spent", e.Need)
 		}
-		return "--max-cost=DOLLARS says how much may be spent in all"
+		return "--max-cost=DOLLARS says how much may be spent"
 	}
 	if e, ok := errors.AsType[*trial.TooLongError](err); ok && !e.Known {
 		return "--models names a file that has the context size"

@@ -15,6 +15,7 @@ import (
 	"tracerag/eval"
 	"tracerag/eval/results"
 	"tracerag/llm"
+	"tracerag/llm/metered"
 	"tracerag/llm/throttle"
 	"tracerag/phrase"
 	"tracerag/prompt"
@@ -333,7 +334,7 @@ func (x *Examiner) carryOut(ctx context.Context, jobs []throttle.Job, one, many 
 		}
 	}
 	if x.Limits.MaxCost == 0 && most > 0 {
-		return 0, &NoCeilingError{Need: roundUp(x.Limits.Spent + most)}
+		return 0, &metered.NoCeilingError{Need: roundUp(x.Limits.Spent + most)}
 	}
 	if x.Limits.MaxCost > 0 && x.Limits.Spent+most > x.Limits.MaxCost {
 		x.note("the cost limit of $%.2f may be reached before every question is asked", x.Limits.MaxCost)

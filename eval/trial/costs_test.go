@@ -13,6 +13,7 @@ import (
 	"tracerag/eval"
 	"tracerag/llm"
 	"tracerag/llm/llmtest"
+	"tracerag/llm/metered"
 	"tracerag/prompt/tokens"
 )
 
@@ -34,8 +35,8 @@ func (x *examinee) asking(maxCost float64, change func(*Options)) outcome {
 // TestCosts: nothing is spent without leave.
 func TestCosts(t *testing.T) {
 	x := newExaminee(t)
-	var none *NoCeilingError
-	if out := x.asking(0, nil); x.requests() != 0 || !errors.As(out.err, &none) || none.Judge != "" || none.Need < 1 || none.Need > 3 {
+	var none *metered.NoCeilingError
+	if out := x.asking(0, nil); x.requests() != 0 || !errors.As(out.err, &none) || none.Model != "" || none.Need < 1 || none.Need > 3 {
 		t.Errorf("%d questions were asked, %v", x.requests(), out.err)
 	}
 	out := x.asking(0, func(o *Options) { o.DryRun = true })
@@ -87,9 +88,9 @@ func TestCostsOfOthers(t *testing.T) {
 	}
 
 	// What the judge needs is reported before anything is paid for.
-	var none *NoCeilingError
+	var none *metered.NoCeilingError
 	out = x.asking(0, func(o *Options) { o.Models, o.Judge = []string{"free"}, "gpt-4o" })
-	if n := len(broken.Requests()); n != 1 || !errors.As(out.err, &none) || none.Judge != "gpt-4o" {
+	if n := len(broken.Requests()); n != 1 || !errors.As(out.err, &none) || none.Model != "the judge gpt-4o" {
 		t.Errorf("%d questions were asked, %v\n%s", n-1, out.err, out.messages)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"tracerag/eval"
 	"tracerag/eval/results"
 	"tracerag/llm"
+	"tracerag/llm/metered"
 	"tracerag/llm/throttle"
 	"tracerag/phrase"
 )
@@ -22,7 +23,7 @@ func (x *Examiner) judgeIsReady() error {
 	case x.wrong[judge] != nil:
 		return fmt.Errorf("%s: %w", judge, x.wrong[judge])
 	case x.Limits.MaxCost == 0 && priced(judge):
-		return &NoCeilingError{Judge: judge}
+		return &metered.NoCeilingError{Model: "the judge " + judge}
 	}
 	return nil
 }

@@ -84,19 +84,6 @@ type NoModelError struct {
 
 func (e *NoModelError) Error() string { return fmt.Sprintf("%s names no models", e.Path) }
 
-// NoCeilingError says that questions cost money, and no option says how much may be spent.
-type NoCeilingError struct {
-	Judge string  // the model that costs money; "": those that are asked
-	Need  float64 // US dollars that are enough, with what was spent; 0: not known yet
-}
-
-func (e *NoCeilingError) Error() string {
-	if e.Judge != "" {
-		return fmt.Sprintf("the judge %s costs money: set a cost limit", e.Judge)
-	}
-	return "these questions cost money: set a cost limit"
-}
-
 // TooLongError is about prompts that are not asked, since the model's context is too small.
 type TooLongError struct {
 	Model   string

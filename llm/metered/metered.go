@@ -113,6 +113,24 @@ func (e *TooLongError) Error() string {
 	return fmt.Sprintf("the question (%s) has %d tokens: the model has room for %d", e.Kind, e.Tokens, e.Room)
 }
 
+// NoCeilingError says that questions cost money, and that no limit says how much may be spent.
+type NoCeilingError struct {
+	Model string  // that costs money; "": those that are asked
+	Task  string  // what it is to do, "make 7 summaries"; "" is not said
+	Need  float64 // US dollars that are enough, with what was spent; 0: not known
+}
+
+func (e *NoCeilingError) Error() string {
+	what := "these questions cost money"
+	switch {
+	case e.Task != "":
+		what = e.Model + " is to " + e.Task
+	case e.Model != "":
+		what = e.Model + " costs money"
+	}
+	return what + ": set a cost limit"
+}
+
 // FormError says that a model's reply was not in the form asked for, when asked a second time.
 type FormError struct {
 	Kind  string
@@ -174,6 +192,15 @@ func (m *Model) Room(taken ...string) int {
 		room -= m.o.Count(s)
 	}
 	return room
+}
+
+// Affordable returns a [NoCeilingError] if the model has a known price and no ceiling. It is for who has
+// many questions; task may say what they are for.
+func (m *Model) Affordable(task string) error {
+	if _, priced := llm.EstimateCost(m.o.Model, llm.Usage{PromptTokens: 1}); priced && m.o.Limits.MaxCost == 0 {
+		return &NoCeilingError{Model: m.o.Model, Task: task}
+	}
+	return nil
 }
 
 // AnswerTokens is how many tokens an answer may have.
