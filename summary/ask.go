@@ -61,7 +61,10 @@ func room(a asker) int { return min(a.Room(system), mostAsked) }
 
 // fit returns as much of a text as has so many tokens, its middle left out.
 func fit(a asker, text string, tokens int) string {
-	n := min(len(text), 8*max(tokens, 1)) // no need to count more
+	if tokens <= 0 {
+		return "" // a small window has no room beside the answer
+	}
+	n := min(len(text), 8*tokens) // no need to count more
 	for range 12 {
 		cut := elide(text, n)
 		got := a.Count(cut)

@@ -220,9 +220,6 @@ func (k *Maker) file(ctx context.Context, repositories []knowledge.Repository, f
 		if err != nil {
 			return err
 		}
-		if len(asked.asked) == 0 && !asked.line {
-			return fmt.Errorf("the model's window is too small for a question: %d tokens are left for its text", room(k.asker()))
-		}
 		var missing []int
 		for _, i := range asked.asked {
 			text, ok := got.texts[i]

@@ -575,6 +575,31 @@ func TestReadsTogether(t *testing.T) {
 	})
 }
 
+// TestSmallWindow: a window that leaves next to nothing beside an answer ends with what is lacking.
+func TestSmallWindow(t *testing.T) {
+	texts := map[string]string{"draw.go": drawGo, "row.go": rowGo, "big.go": "package big\n\nfunc Big() {\n" + strings.Repeat("\tx()\n", 3000) + "}\n"}
+	for i := range 40 { // packages enough for a seed that is condensed
+		texts[fmt.Sprintf("p%d/p.go", i)] = "// Package p " + strings.Repeat("has a long comment ", 10) + ".\npackage p\n"
+	}
+	few, all := 0, 0
+	for left := -4100; left < 1000; left += 73 {
+		w := newWorld(t)
+		w.window = w.maxTokens + 64 + words(system) + left
+		_, _, err := w.run(texts)
+		if err == nil {
+			all++
+			continue
+		}
+		few++
+		if long, ok := errors.AsType[*metered.TooLongError](err); !ok || long.Tokens <= long.Room {
+			t.Errorf("%d tokens are left: %v", left, err)
+		}
+	}
+	if few == 0 || all == 0 {
+		t.Errorf("%d windows are too small, %d large enough", few, all)
+	}
+}
+
 // TestRounds: what does not fit is asked in rounds.
 func TestRounds(t *testing.T) {
 	w := newWorld(t)
@@ -604,7 +629,7 @@ func FuzzReply(f *testing.F) {
 		w.reply = func(int, string) string { return text }
 		texts := map[string]string{"draw.go": drawGo, "row.go": rowGo}
 		_, _, err := w.run(texts)
-		if err != nil && !strings.Contains(err.Error(), "window") && !strings.Contains(err.Error(), "room") {
+		if err != nil && !strings.Contains(err.Error(), "room") {
 			t.Fatal(err)
 		}
 		if len(w.asked) > 3*4 {

@@ -136,6 +136,9 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 		a.complain("interrupted: what the model answered is kept, and the same command goes on from there")
 		return exitInterrupted
 	}
+	if isA[*metered.TooLongError](failed) || isA[*metered.FormError](failed) {
+		failed = fmt.Errorf("%w\n--how=words asks none", failed)
+	}
 	if failed != nil {
 		return a.fail(failed)
 	}

@@ -105,10 +105,10 @@ func wayOut(err error) string {
 		return "--max-cost says how much may be spent"
 	}
 	if isA[*metered.TooLongError](err) {
-		return "choose a model with a larger context (--context-window if yours has one), or ask none: --how=words"
+		return "choose a model with a larger context (--context-window if yours has one), or leave less of it to the answer: --max-tokens"
 	}
 	if isA[*metered.FormError](err) {
-		return "ask another model, or none: --how=words"
+		return "ask another model"
 	}
 	if isA[*summary.NothingRanError](err) {
 		return "name the directory that the run was of: tracerag index --summaries --ran TRACE DIR"

@@ -85,8 +85,8 @@ func TestWayOut(t *testing.T) {
 		{&locating.NoTreeError{Case: "a"}, []string{"--repo DIR"}},
 		{&locating.NoClonesError{Case: "a", Repo: "x/y"}, []string{"--clones DIR"}},
 		{throttle.ErrCeiling, []string{"--max-cost"}},
-		{&metered.TooLongError{Kind: "rerank", Tokens: 9, Room: 7}, []string{"--context-window"}},
-		{&metered.FormError{Kind: "rerank", Err: errors.New("it is empty")}, []string{"--how=words"}},
+		{&metered.TooLongError{Kind: "rerank", Tokens: 9, Room: 7}, []string{"--context-window", "--max-tokens"}},
+		{&metered.FormError{Kind: "rerank", Err: errors.New("it is empty")}, []string{"ask another model"}},
 		{&summary.NothingRanError{Trace: "ab"}, []string{"tracerag index --summaries --ran TRACE DIR"}},
 		{&llm.Error{Kind: llm.KindTooLarge}, []string{"--budget", "--variant=T"}},
 	} {
