@@ -1,0 +1,110 @@
+package trial
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+)
+
+// unfinished begins the names of the directories in which trials work.
+const unfinished = "trial-"
+
+// begin makes a directory of a trial below the scratch directory, and removes what killed
+// processes left there. Who makes or removes one holds the scratch directory's lock, so
+// that no directory is there without the lock of whoever uses it.
+func begin(scratch string) (dir string, end func() error, err error) {
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return "", nil, fmt.Errorf("trial: making the scratch directory: %w", full(err, scratch))
+	}
+	unlock, err := lockedfile.MutexAt(filepath.Join(scratch, "lock")).Lock()
+	if err != nil {
+		return "", nil, fmt.Errorf("trial: locking %s: %w", scratch, err)
+	}
+	defer unlock()
+	sweep(scratch)
+	if dir, err = os.MkdirTemp(scratch, unfinished+"*"); err != nil {
+		return "", nil, fmt.Errorf("trial: %w", full(err, scratch))
+	}
+	release, _ := lock(dir)
+	return dir, func() error {
+		err := removeAll(dir)
+		release()
+		return err
+	}, nil
+}
+
+// sweep removes the directories of trials that nobody holds.
+func sweep(scratch string) {
+	entries, err := os.ReadDir(scratch)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), unfinished) {
+			continue
+		}
+		dir := filepath.Join(scratch, e.Name())
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < leftAfter {
+			continue
+		}
+		if release, ok := lock(dir); ok {
+			_ = removeAll(dir)
+			release()
+		}
+	}
+}
+
+// removeAll removes a directory with all that is in it, also what a test has made read-only.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+			if err != nil { // it could not be read: once more
+				sub, _ := os.ReadDir(path)
+				for _, s := range sub {
+					_ = removeAll(filepath.Join(path, s.Name()))
+				}
+			}
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// full says of an error that a disk is full what can be done.
+func full(err error, where string) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return &DiskFull{Where: where, Err: err}
+	}
+	return err
+}
+
+// DiskFull is the error of a scratch directory that has no room for a copy of the tree.
+type DiskFull struct {
+	Where string
+	Err   error
+}
+
+func (e *DiskFull) Error() string {
+	return fmt.Sprintf("the disk of %s is full: free space there, or choose another scratch directory (%v)", e.Where, e.Err)
+}
+
+func (e *DiskFull) Unwrap() error { return e.Err }
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

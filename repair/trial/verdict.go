@@ -1,0 +1,78 @@
+package trial
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Stage is a step of a verdict. Each is reached only if those before it accept the change.
+type Stage string
+
+const (
+	Guard    Stage = "guard"    // it fits the tree, changes something, and weakens no test
+	Builds   Stage = "build"    // it compiles, with all that depends on it
+	Vets     Stage = "vet"      // go vet finds nothing new
+	Wants    Stage = "wanted"   // the wanted tests pass three times
+	Affects  Stage = "affected" // so do those that ran what it changes
+	Packages Stage = "package"  // and all tests of its packages
+	Suite    Stage = "suite"    // and all others
+)
+
+// Stages are all of them, in their order.
+var Stages = []Stage{Guard, Builds, Vets, Wants, Affects, Packages, Suite}
+
+// Verdict is what a trial says of a change. It contains text of programs under test:
+// whoever shows it masks it.
+type Verdict struct {
+	Accepted bool
+	Stage    Stage                   // that refused it, or the last one
+	Reason   string                  // a sentence
+	Failures []Failure               `json:",omitempty"`
+	Unsteady []TestID                `json:",omitempty"` // failed beside others, and passed twice alone
+	Tests    int                     // that ran in the last stage in which they did, functions and subtests
+	Times    map[Stage]time.Duration `json:",omitempty"`
+}
+
+// Failure is a test that fails, or a package that doesn't build or has findings.
+type Failure struct {
+	Package string
+	Test    string  `json:",omitempty"`
+	Was     Outcome `json:",omitempty"` // before any change; "": it was not there
+	Is      Outcome `json:",omitempty"`
+	Output  string  `json:",omitempty"` // a part of it
+}
+
+// maxFailures bounds a verdict; Reason says how many there are.
+const maxFailures = 20
+
+// String is the verdict for people: the same whenever and wherever it was given.
+func (v Verdict) String() string {
+	var b strings.Builder
+	if v.Accepted {
+		b.WriteString("accepted: " + v.Reason + "\n")
+	} else {
+		fmt.Fprintf(&b, "refused at %s: %s\n", v.Stage, v.Reason)
+	}
+	for _, t := range v.Unsteady {
+		fmt.Fprintf(&b, "%s failed beside other tests and passed twice alone\n", t)
+	}
+	for _, f := range v.Failures {
+		name := f.Package
+		if f.Test != "" {
+			name += ":" + f.Test
+		}
+		switch {
+		case f.Is != "" && f.Was != "":
+			fmt.Fprintf(&b, "\n%s %s (before the change: %s)\n", name, f.Is, f.Was)
+		case f.Is != "":
+			fmt.Fprintf(&b, "\n%s %s\n", name, f.Is)
+		default:
+			fmt.Fprintf(&b, "\n%s\n", name)
+		}
+		for line := range strings.Lines(f.Output) {
+			b.WriteString("    " + strings.TrimRight(line, "\r\n") + "\n")
+		}
+	}
+	return b.String()
+}
