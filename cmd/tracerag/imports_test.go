@@ -60,6 +60,7 @@ var layers = map[string][]string{
 	"redact/redacttest":       {},
 	"repair/patch":            {"atomicfile", "code", "code/words", "phrase"},
 	"repair/sandbox":          {},
+	"repair/trial":            {"atomicfile", "filelock", "phrase", "repair/patch", "repair/sandbox"},
 	"export":                  {"calltree", "phrase", "trace", "trace/symbol"},
 	"output":                  {"redact", "visible"},
 	"session":                 {"atomicfile", "calltree", "code", "knowledge", "locate", "phrase", "prompt", "prompt/tokens", "rank", "redact", "source", "trace", "trace/store", "trace/symbol", "visible"},
@@ -129,7 +130,7 @@ var only = map[string][]string{
 	"golang.org/x/tools":                {"code/calls"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"bench/corpus/corpustest", "fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
-	"os/exec":                           {"code/calls", "repair/patch", "repair/sandbox", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/corpus", "bench/corpus/corpustest", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"code/calls", "repair/patch", "repair/sandbox", "repair/trial", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/corpus", "bench/corpus/corpustest", "bench/ranking", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rogpeppe/go-internal/lockedfile"
+	"tracerag/filelock"
 )
 
 // unfinished begins the names of the directories in which trials work.
@@ -21,11 +22,11 @@ const unfinished = "trial-"
 // begin makes a directory of a trial below the scratch directory, and removes what killed
 // processes left there. Who makes or removes one holds the scratch directory's lock, so
 // that no directory is there without the lock of whoever uses it.
-func begin(scratch string) (dir string, end func() error, err error) {
+func begin(ctx context.Context, scratch string) (dir string, end func() error, err error) {
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return "", nil, fmt.Errorf("trial: making the scratch directory: %w", full(err, scratch))
 	}
-	unlock, err := lockedfile.MutexAt(filepath.Join(scratch, "lock")).Lock()
+	unlock, err := filelock.Wait(ctx, filepath.Join(scratch, "lock"), nil)
 	if err != nil {
 		return "", nil, fmt.Errorf("trial: locking %s: %w", scratch, err)
 	}

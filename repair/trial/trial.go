@@ -148,7 +148,7 @@ func Open(ctx context.Context, o Options) (_ *Trial, err error) {
 	if t.around, err = look(t.tree.root, t.tree.files, t.goEnv.work); err != nil {
 		return nil, err
 	}
-	if t.dir, t.end, err = begin(o.Scratch); err != nil {
+	if t.dir, t.end, err = begin(ctx, o.Scratch); err != nil {
 		return nil, err
 	}
 	defer func() {
