@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"tracerag/eval/locating"
 	"tracerag/eval/results"
 	"tracerag/knowledge/index"
 	"tracerag/llm/metered"
+	"tracerag/locate/guided"
 	"tracerag/phrase"
 	"tracerag/visible"
 )
@@ -48,7 +50,7 @@ func (a *app) measureLocate(ctx context.Context, c *command, args []string) int 
 	var k knowledgeFlags
 	var m meteredFlags
 	var o locating.Options
-	how := f.String("how", "words", "measure these `STRATEGIES` of locate: words,rerank,levels,summaries,\nschematic,search")
+	how := f.String("how", "words", "measure these `STRATEGIES` of locate: "+strings.Join(guided.Names(), ","))
 	places := f.String("k", "1,3,5,10", "count what is among the first `K`")
 	limit := f.Int("limit", 0, "only the first `N` cases (default: all)")
 	f.StringArrayVar(&o.Trees, "repo", nil, "locate cases without a commit in the working tree `DIR` (default: the module around);\nmay be repeated")

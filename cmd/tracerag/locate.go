@@ -54,7 +54,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	a.redactFlag(f)
 	a.section(f, "The model")
 	var how, transcript string
-	addChoice(f, &how, "how", "have a model choose: `HOW` is words (no model), rerank, levels, summaries,\nschematic or search", guided.Names()...)
+	addChoice(f, &how, "how", "have a model choose: `HOW` is "+listed(guided.Names(), "or")+";\nwords asks none", guided.Names()...)
 	search := guided.DefaultSearch
 	f.IntVar(&search.Rewards, "rewards", search.Rewards, "--how=search asks what `N` functions are worth")
 	f.DurationVar(&search.Time, "time", search.Time, "--how=search asks that for at most this `TIME`")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -332,6 +333,21 @@ func TestSearchBounds(t *testing.T) {
 	}
 }
 
+// nameOf names a node.
+func nameOf(t *Tree, n treesearch.Node) string {
+	x := &t.nodes[n]
+	switch {
+	case x.decl != nil:
+		return x.decl.Name
+	case x.file != "":
+		return path.Base(x.file)
+	case x.pkg != "":
+		return x.pkg
+	}
+	i := slices.IndexFunc(t.repos, func(r knowledge.Repository) bool { return r.ID == x.repository })
+	return t.repos[i].Name
+}
+
 // TestTree: what is below each node, and in which order.
 func TestTree(t *testing.T) {
 	g, store := searchGuide(t, nil)
@@ -353,18 +369,18 @@ func TestTree(t *testing.T) {
 		var walk func(n, depth int)
 		walk = func(n, depth int) {
 			for _, c := range tree.Children(node64(n)) {
-				fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", depth), tree.Say(c))
+				fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", depth), nameOf(tree, c))
 				if d := tree.Decl(c); d != nil && d.Name == "Show" {
 					for _, r := range tree.References(c) {
-						fmt.Fprintf(&b, "%s> %s\n", strings.Repeat(" ", depth), tree.Say(r))
+						fmt.Fprintf(&b, "%s> %s\n", strings.Repeat(" ", depth), nameOf(tree, r))
 					}
 				}
 				walk(int(c), depth+1)
 			}
 		}
 		walk(int(tree.Root), 0)
-		if tree.Err() != nil {
-			t.Fatal(tree.Err())
+		if tree.err != nil {
+			t.Fatal(tree.err)
 		}
 		return b.String()
 	}

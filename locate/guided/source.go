@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"tracerag/code/words"
 	"tracerag/knowledge"
 	"tracerag/knowledge/lookup"
 	"tracerag/visible"
@@ -13,19 +12,13 @@ import (
 // reader reads functions as they are now, and shortens them. It is for one goroutine.
 type reader struct {
 	*task
-	tree  *Tree
-	look  *lookup.Lookup
-	terms map[string]bool // of the report
-	split words.Splitter
-	said  map[int64]map[int64]string // of files: what their declarations do, by numbers
+	tree *Tree
+	look *lookup.Lookup
+	said map[int64]map[int64]string // of files: what their declarations do, by numbers
 }
 
 func (t *task) reader() *reader {
-	r := &reader{task: t, look: &lookup.Lookup{Store: t.Store, Read: t.Options.Text}, terms: map[string]bool{}, said: map[int64]map[int64]string{}}
-	for _, term := range words.Terms(t.q.Text[:min(len(t.q.Text), asked)]) {
-		r.terms[term] = true
-	}
-	return r
+	return &reader{task: t, look: &lookup.Lookup{Store: t.Store, Read: t.Options.Text}, said: map[int64]map[int64]string{}}
 }
 
 // unit returns a declaration as it is now.
@@ -129,20 +122,6 @@ func (r *reader) window(lines []string, head, room int) (from, to int) {
 		to++
 	}
 	return from, to
-}
-
-func (r *reader) matches(line string) int {
-	n := 0
-	seen := map[string]bool{}
-	words.Each(line, func(w string) {
-		for _, t := range r.split.Of(w) {
-			if r.terms[t] && !seen[t] {
-				seen[t] = true
-				n++
-			}
-		}
-	})
-	return n
 }
 
 // does says what a declaration does, if a model, or its comment, said so before.

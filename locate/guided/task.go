@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"tracerag/code/words"
 	"tracerag/knowledge"
 	"tracerag/knowledge/lookup"
 	"tracerag/llm/metered"
@@ -13,7 +14,7 @@ import (
 	"tracerag/summary"
 )
 
-// task is one question on its way to an answer.
+// task is one question on its way to an answer. It is for one goroutine.
 type task struct {
 	*Guide
 	ctx   context.Context
@@ -23,6 +24,7 @@ type task struct {
 	repos []knowledge.Repository // the likeliest first
 	scope []knowledge.Repository // those that were looked into
 	terms map[string]bool        // of the question
+	split words.Splitter
 
 	packages map[int64][]summary.Package // of repositories that were read
 
@@ -128,6 +130,19 @@ func (t *task) formless(err error) bool {
 		t.note("%v: words chose instead", wrong)
 	}
 	return ok
+}
+
+// matches counts the different words of the report in a line.
+func (t *task) matches(line string) int {
+	seen := map[string]bool{}
+	words.Each(line, func(w string) {
+		for _, term := range t.split.Of(w) {
+			if t.terms[term] {
+				seen[term] = true
+			}
+		}
+	})
+	return len(seen)
 }
 
 // repository returns a repository by its number.

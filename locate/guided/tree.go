@@ -132,30 +132,11 @@ func (t *Tree) Place(n treesearch.Node) int {
 	return len(t.words)
 }
 
-// Err is the error by which nodes have nothing below them that have something in the store.
-func (t *Tree) Err() error { return t.err }
-
+// fail keeps the error by which a node has nothing below it that has something in the store.
 func (t *Tree) fail(err error) {
 	if t.err == nil {
 		t.err = err
 	}
-}
-
-// Say names a node.
-func (t *Tree) Say(n treesearch.Node) string {
-	x := &t.nodes[n]
-	switch {
-	case x.decl != nil:
-		return x.decl.Name
-	case x.file != "":
-		return path.Base(x.file)
-	case x.pkg != "":
-		return x.pkg
-	}
-	if i := slices.IndexFunc(t.repos, func(r knowledge.Repository) bool { return r.ID == x.repository }); i >= 0 {
-		return t.repos[i].Name
-	}
-	return ""
 }
 
 // Children implements [treesearch.Graph].

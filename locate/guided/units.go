@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"tracerag/code/words"
 	"tracerag/knowledge"
 	"tracerag/summary"
 )
@@ -141,14 +140,8 @@ func (t *task) matching(d *knowledge.Decl, texts map[string][]byte) []string {
 		if n == 1 || len(l) > longLine {
 			continue
 		}
-		seen := map[string]bool{}
-		for _, term := range words.Terms(l) {
-			if t.terms[term] {
-				seen[term] = true
-			}
-		}
-		if len(seen) > 0 {
-			lines = append(lines, line{n, len(seen), strings.TrimSpace(l)})
+		if has := t.matches(l); has > 0 {
+			lines = append(lines, line{n, has, strings.TrimSpace(l)})
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(b.has, a.has) })
