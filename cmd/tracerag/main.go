@@ -25,9 +25,16 @@ import (
 	"os"
 
 	"tracerag/memory"
+	"tracerag/repair/sandbox"
 )
 
+// sandboxArg makes this program the inner step of a sandbox.
+const sandboxArg = "__sandbox"
+
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == sandboxArg {
+		os.Exit(sandbox.Inner())
+	}
 	memory.StartHeap()
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

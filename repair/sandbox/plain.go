@@ -4,17 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
-	"sync"
 	"time"
 )
 
 // plain runs a command with limits on its time and output alone.
 func (s *Sandbox) plain(ctx context.Context, c Command) (Result, error) {
-	if len(c.Args) == 0 {
-		return Result{}, errors.New("sandbox: no command")
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if c.Time > 0 {
@@ -22,7 +17,7 @@ func (s *Sandbox) plain(ctx context.Context, c Command) (Result, error) {
 		ctx, stop = context.WithTimeoutCause(ctx, c.Time, ended(Time))
 		defer stop()
 	}
-	kept := &kept{left: c.Output, limited: c.Output > 0, full: func() { cancel(ended(Output)) }}
+	kept := newKept(c, func() { cancel(ended(Output)) })
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, append([]string{}, c.Env...)
 	cmd.Stdout, cmd.Stderr = kept.writer(c.Stdout), kept.writer(c.Stderr)
@@ -36,56 +31,16 @@ func (s *Sandbox) plain(ctx context.Context, c Command) (Result, error) {
 	res.Code = cmd.ProcessState.ExitCode()
 	res.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if ctx.Err() != nil {
-		res.Stopped = Interrupted
-		var why ended
-		if errors.As(context.Cause(ctx), &why) {
-			res.Stopped = Reason(why)
-		}
+		res.Stopped = reason(ctx)
 	}
+	res.Refused = kept.refused()
 	return res, nil
 }
 
-// ended is why a command's context was done.
-type ended Reason
-
-func (e ended) Error() string { return "the limit on " + string(e) + " was reached" }
-
-// kept passes on output up to a limit, which standard output and standard error share.
-type kept struct {
-	mu      sync.Mutex
-	limited bool
-	left    int64
-	full    func()
-}
-
-func (k *kept) writer(w io.Writer) io.Writer {
-	if w == nil {
-		w = io.Discard
+// reason is why a command's context was done.
+func reason(ctx context.Context) Reason {
+	if why, ok := errors.AsType[ended](context.Cause(ctx)); ok {
+		return Reason(why)
 	}
-	return &keptWriter{k, w}
-}
-
-type keptWriter struct {
-	*kept
-	w io.Writer
-}
-
-// Write never fails by the limit: the command must not see a broken pipe before it is killed.
-func (k *keptWriter) Write(p []byte) (int, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	q := p
-	if k.limited {
-		if int64(len(q)) > k.left {
-			q = q[:k.left]
-			k.full()
-		}
-		k.left -= int64(len(q))
-	}
-	if len(q) > 0 {
-		if _, err := k.w.Write(q); err != nil {
-			return 0, err
-		}
-	}
-	return len(p), nil
+	return Interrupted
 }

@@ -7,7 +7,13 @@ package sandbox
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -30,10 +36,20 @@ type Command struct {
 	Write []string // directories that may be written; all else is read-only
 	Temp  string   // a directory on disk that it sees as the system's temporary directory; may be written
 	Hide  []string // directories whose contents it does not see: the user's home. See Homes
-	Read  []string // below Hide, what it sees nevertheless. Dir, Write and the directories that Env names need not be listed
+	Read  []string // below Hide, what it sees nevertheless: Go's directories, sources. Dir and Write are always seen
+
+	Layers []Layer
 
 	Stdout, Stderr io.Writer
 	Limits
+}
+
+// Layer is a directory below Write that shows what is in others, too, where the machine
+// can lay it over them; elsewhere it shows what is in itself. What is written goes into Dir
+// alone. So a build cache is warm, and nothing of a candidate gets into the user's.
+type Layer struct {
+	Dir   string
+	Below []string // the first that has a file counts
 }
 
 // Reason is a limit that ended a command.
@@ -61,6 +77,10 @@ type Result struct {
 // Sandbox runs commands.
 type Sandbox struct {
 	self []string
+	only string // a test's choice of mechanism
+
+	mu    sync.Mutex
+	tried []tried
 }
 
 // New returns a sandbox. self is a command line that ends in the inner step: this
@@ -70,7 +90,58 @@ func New(self []string) *Sandbox { return &Sandbox{self: self} }
 // Run runs a command and waits until nothing of it is left. An error means that it
 // could not be run; a command that fails has a Result.
 func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
-	return s.plain(ctx, c)
+	if len(c.Args) == 0 {
+		return Result{}, errors.New("sandbox: no command")
+	}
+	c, err := c.resolve()
+	if err != nil {
+		return Result{}, fmt.Errorf("sandbox: %w", err)
+	}
+	return s.run(ctx, c)
+}
+
+// resolve returns the command with the paths that the system knows: without links.
+func (c Command) resolve() (Command, error) {
+	one := func(path string) (string, error) {
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return "", err
+		}
+		return filepath.EvalSymlinks(path)
+	}
+	var err error
+	if c.Temp != "" {
+		if c.Temp, err = one(c.Temp); err != nil {
+			return c, err
+		}
+	}
+	c.Write = slices.Clone(c.Write)
+	for i := range c.Write {
+		if c.Write[i], err = one(c.Write[i]); err != nil {
+			return c, err
+		}
+	}
+	c.Layers = slices.Clone(c.Layers)
+	for i := range c.Layers {
+		if c.Layers[i].Dir, err = one(c.Layers[i].Dir); err != nil {
+			return c, err
+		}
+		if !slices.ContainsFunc(c.Write, func(dir string) bool { return within(c.Layers[i].Dir, dir) }) {
+			return c, fmt.Errorf("%s is not below a directory that may be written", c.Layers[i].Dir)
+		}
+	}
+	var read []string
+	for _, dir := range c.Read {
+		if dir, err := one(dir); err == nil {
+			read = append(read, dir)
+		}
+	}
+	c.Read = read
+	return c, nil
+}
+
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
 // Enforced is a limit, and what enforces it on this machine.
