@@ -16,6 +16,8 @@ type Edit struct {
 	// file declares is replaced in place, the rest is added. Declarations of the file that
 	// the text does not have stay, so a whole file does for a text, too.
 	Text string
+	// New says that the file does not exist yet. A path that is wrong makes no file.
+	New bool
 	// Delete names declarations, as package code does: "F", "T.M", "(*T).M", "init#2".
 	Delete []string
 }
@@ -41,6 +43,14 @@ func Apply(dir string, edits []Edit) (*Patch, error) {
 			c = &change{tree: t, name: name}
 			if c.before, err = t.read(name); err != nil {
 				errs = append(errs, err)
+				continue
+			}
+			switch {
+			case e.New && c.before != nil:
+				errs = append(errs, &Error{Kind: Conflict, File: name, What: "it is to be a new file, and it exists"})
+				continue
+			case !e.New && c.before == nil:
+				errs = append(errs, &Error{Kind: Gone, File: name, What: "it does not exist, and is not said to be new"})
 				continue
 			}
 			c.text = c.before
@@ -197,6 +207,12 @@ func (c *change) edit(given *source, deletes []string) {
 		return
 	}
 	c.text = text
+	for _, n := range p.merged {
+		if n != "_" && !p.deletes[n] {
+			p.deletes[n] = true
+			deletes = append(slices.Clone(deletes), n)
+		}
+	}
 	c.remove(p, deletes)
 	if len(c.errs) > 0 {
 		return

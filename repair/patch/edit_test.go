@@ -30,7 +30,7 @@ func write(t testing.TB, files map[string]string) string {
 }
 
 // TestEdits carries out the edits of testdata/edits/*.txtar. The files of an archive are a tree. "edit
-// FILE" is the text for a file, "delete FILE" has names, "want FILE" is the result, "error" what is
+// FILE" is the text for a file, "new FILE" that of a new one, "delete FILE" has names, "want FILE" is the result, "error" what is
 // refused. -update writes the last two.
 func TestEdits(t *testing.T) {
 	names, err := filepath.Glob("testdata/edits/*.txtar")
@@ -48,8 +48,8 @@ func TestEdits(t *testing.T) {
 			for i, f := range a.Files {
 				kind, file, _ := strings.Cut(f.Name, " ")
 				switch kind {
-				case "edit":
-					edits = append(edits, Edit{File: file, Text: string(f.Data)})
+				case "edit", "new":
+					edits = append(edits, Edit{File: file, Text: string(f.Data), New: kind == "new"})
 				case "delete":
 					names := strings.Fields(string(f.Data))
 					if n := len(edits); n > 0 && edits[n-1].File == file {

@@ -49,6 +49,14 @@ func (p *placer) values(d *decl) {
 		p.replaceDecl(olds[0], d)
 		return
 	}
+	if len(p.missing(olds, d)) == 0 && d.group {
+		// Several become one group.
+		p.replaceDecl(olds[0], d)
+		for _, old := range olds[1:] {
+			p.merged = append(p.merged, old.names()...)
+		}
+		return
+	}
 	p.each(d, olds)
 }
 

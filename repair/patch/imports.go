@@ -145,12 +145,16 @@ func (c *change) settle() ([]byte, error) {
 	}
 	add = append(add, missing...)
 	text := c.text
-	if len(add) > 0 {
-		text = addImports(after, add)
+	splices := []func(*source) []byte{
+		func(s *source) []byte { return addImports(s, add) },
+		func(s *source) []byte { return removeImports(s, remove) },
 	}
-	if len(remove) > 0 {
+	if decls := after.importDecls(); len(decls) == 1 && !decls[0].group && slices.Contains(remove, decls[0].specs[0].imported) {
+		slices.Reverse(splices) // one takes the other's place, and needs no group
+	}
+	for _, splice := range splices {
 		if after, problems = parse(text, false); problems == nil {
-			text = removeImports(after, remove)
+			text = splice(after)
 		}
 	}
 	if len(add)+len(remove) > 0 {

@@ -47,6 +47,9 @@ func (s *source) importDecls() []importDecl {
 
 // addImports adds imports to a file; those that are there keep their bytes.
 func addImports(s *source, add []imported) []byte {
+	if len(add) == 0 {
+		return s.text
+	}
 	slices.SortFunc(add, func(a, b imported) int { return strings.Compare(a.path, b.path) })
 	eol := ending(s.text)
 	decls := s.importDecls()

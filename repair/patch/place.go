@@ -19,6 +19,7 @@ type placer struct {
 	last        *decl           // of file: what is added comes after it
 	expected    []string        // texts that the file must have when all is done
 	touched     map[*unit]bool  // of file
+	merged      []string        // names whose own declarations go, since a group has them now
 	pairs       map[*unit]*unit // of given to those of file: what has no name of its own
 }
 

@@ -41,7 +41,7 @@ func (t *tree) inside(name string) (string, error) {
 	switch {
 	case name == "":
 		return "", badName("(no name)", "a change without a file's name")
-	case strings.ContainsAny(name, "\x00\r\n\\") || path.IsAbs(clean) || !fs.ValidPath(clean) || clean == "." || !filepath.IsLocal(filepath.FromSlash(clean)):
+	case slices.Contains(strings.Split(name, "/"), "..") || strings.ContainsAny(name, "\x00\r\n\\") || path.IsAbs(clean) || !fs.ValidPath(clean) || clean == "." || !filepath.IsLocal(filepath.FromSlash(clean)):
 		return "", badName(name, "it is not a slash path inside of the tree")
 	}
 	for part := range strings.SplitSeq(clean, "/") {
