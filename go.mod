@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/atotto/clipboard v0.1.4
+	github.com/bluekeyes/go-gitdiff v0.9.0
 	github.com/go-delve/delve v1.27.2
 	github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
 	github.com/kballard/go-shellquote v0.0.0-20180428030007-95032a82bc51
