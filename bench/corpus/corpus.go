@@ -25,6 +25,7 @@ type Case struct {
 	Repo      string   `json:"repo"` // OWNER/NAME
 	Module    string   `json:"module"`
 	Base      string   `json:"base_commit"` // before the fix
+	Fix       string   `json:"fix_commit"`
 	Report    string   `json:"report"`
 	Directory string   `json:"test_package"` // of the test, within the repository
 	Test      string   `json:"primary_test"`
