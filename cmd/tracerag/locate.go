@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"tracerag/knowledge/sqlite"
@@ -60,6 +61,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	f.DurationVar(&search.Time, "time", search.Time, "--how=search asks that for at most this `TIME`")
 	f.IntVar(&search.Steps, "steps", search.Steps, "--how=search looks around in at most `N` steps")
 	f.BoolVar(&search.Tree, "tree", false, "--how=search: a tree search chooses the functions, not words")
+	summarise := f.Bool("summaries", false, "with --how=levels, summaries or schematic: have the model summarise the files that it\nreads, unless that is done")
 	m.add(f)
 	f.StringVar(&transcript, "transcript", "", "write questions and answers into `FILE`, a line of JSON each")
 	if code, ok := a.parse(c, f, args); !ok {
@@ -84,6 +86,9 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 		if f.Changed(name) && how != string(guided.Search) {
 			return a.usage(c, fmt.Sprintf("--%s is of a search: add --how=search", name))
 		}
+	}
+	if *summarise && !slices.Contains([]string{string(guided.Levels), string(guided.Summaries), string(guided.Schematic)}, how) {
+		return a.usage(c, "--summaries is for --how=levels, summaries or schematic, which read files by them")
 	}
 	q := locate.Question{Text: f.Arg(0), In: *in, Test: *test}
 	if i := strings.LastIndexByte(*test, ':'); i >= 0 {
@@ -126,7 +131,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	g := &guided.Guide{Store: s, Options: locate.Options{Limit: *limit, Nearest: near}, Search: search, Secrets: a.masker()}
-	found, failed := a.guided(ctx, s, g, &m, q, guided.How(how), transcript)
+	found, failed := a.guided(ctx, s, g, &m, q, guided.How(how), transcript, *summarise)
 	if found != nil {
 		if err := a.printLocated(found, *asJSON); err != nil {
 			return a.fail(err)
@@ -147,7 +152,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 
 // guided locates, with a model if how asks for one. With an error there may be what was found
 // until then.
-func (a *app) guided(ctx context.Context, s *sqlite.Store, g *guided.Guide, m *meteredFlags, q locate.Question, how guided.How, transcript string) (_ *guided.Answer, err error) {
+func (a *app) guided(ctx context.Context, s *sqlite.Store, g *guided.Guide, m *meteredFlags, q locate.Question, how guided.How, transcript string, summarise bool) (_ *guided.Answer, err error) {
 	if how == guided.Words {
 		return g.Locate(ctx, q, how)
 	}
@@ -164,6 +169,12 @@ func (a *app) guided(ctx context.Context, s *sqlite.Store, g *guided.Guide, m *m
 		return nil, fmt.Errorf("--how=%s asks a model: %w\n--how=words asks none", how, err)
 	}
 	g.Book = &summary.Book{Store: s, Kept: s, Model: g.Model.Name()}
+	if summarise {
+		if err := g.Model.Affordable("summarise files"); err != nil {
+			return nil, err
+		}
+		g.Summarise = a.maker(s, g.Model, m).Files
+	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	done := a.wait("asking " + g.Model.Name())

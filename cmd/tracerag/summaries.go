@@ -9,6 +9,7 @@ import (
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
 	"tracerag/knowledge/sqlite"
+	"tracerag/llm/metered"
 	"tracerag/summary"
 )
 
@@ -16,6 +17,13 @@ import (
 type indexed struct {
 	index.Report
 	Summaries *summary.Report `json:"summaries,omitempty"`
+}
+
+// maker makes summaries.
+func (a *app) maker(s *sqlite.Store, model *metered.Model, m *meteredFlags) *summary.Maker {
+	read := func(r *knowledge.Repository, path string) ([]byte, error) { return code.Read(r.Root, path) }
+	return &summary.Maker{Model: model, Parallel: m.limits.Parallel, Learn: a.masker().LearnTexts,
+		Book: &summary.Book{Store: s, Read: read, Kept: s, Model: model.Name(), Mask: a.masker().Clean}}
 }
 
 // summarise has a model make the summaries of the repositories that were indexed; with a trace
@@ -32,9 +40,7 @@ func (a *app) summarise(ctx context.Context, s *sqlite.Store, file string, m *me
 	if err != nil {
 		return fmt.Errorf("summaries are made by a model: %w", err)
 	}
-	read := func(r *knowledge.Repository, path string) ([]byte, error) { return code.Read(r.Root, path) }
-	k := &summary.Maker{Model: model, Parallel: m.limits.Parallel, Learn: a.masker().LearnTexts,
-		Book: &summary.Book{Store: s, Read: read, Kept: s, Model: model.Name(), Mask: a.masker().Clean}}
+	k := a.maker(s, model, m)
 	names := make([]string, len(of))
 	for i := range of {
 		names[i] = of[i].Repository

@@ -93,11 +93,14 @@ type Guide struct {
 	Store knowledge.Reader
 	// Book has what the model said of units; nil has substitutes. Without Read it reads as
 	// Options.Text does.
-	Book    *summary.Book
-	Model   *metered.Model // nil: only Words
-	Options locate.Options
-	Search  SearchOptions
-	Secrets Secrets // nil hides none
+	Book  *summary.Book
+	Model *metered.Model // nil: only Words
+	// Summarise makes the summaries of files that are about to be read by them; nil: what is not kept
+	// has a substitute. Of most files nobody ever asks.
+	Summarise func(context.Context, []knowledge.File) error
+	Options   locate.Options
+	Search    SearchOptions
+	Secrets   Secrets // nil hides none
 }
 
 // Secrets hides secrets. It knows one by what it has learned until then, so it sees

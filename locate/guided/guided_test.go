@@ -242,6 +242,34 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
+// TestSummarise: the files that are read by their summaries have them made first, and no others.
+func TestSummarise(t *testing.T) {
+	for how, asked := range map[How]int{Levels: 1, Summaries: 1, Schematic: 1} {
+		g, c := chatGuide(8000, app)
+		c.answers = []func(string) string{func(string) string { return "NONE" }}
+		var made []string
+		g.Summarise = func(_ context.Context, files []knowledge.File) error {
+			if len(c.prompts) == 0 {
+				t.Errorf("%s: summaries were made before anything was chosen", how)
+			}
+			for _, f := range files {
+				made = append(made, f.Path)
+			}
+			return nil
+		}
+		run(t, g, how)
+		if slices.Sort(made); len(made) < asked || !slices.Contains(made, "draw.go") || len(slices.Compact(made)) != len(made) {
+			t.Errorf("%s: %q", how, made)
+		}
+		g, c = chatGuide(8000, app)
+		c.answers = []func(string) string{func(string) string { return "NONE" }}
+		g.Summarise = func(context.Context, []knowledge.File) error { return errors.New("no money") }
+		if a, err := g.Locate(t.Context(), locate.Question{Text: "the border of a table is cut"}, how); err == nil || a == nil || functions(a)[0] != "Draw" {
+			t.Errorf("%s: what was found until then is the answer: %v %+v", how, err, a)
+		}
+	}
+}
+
 // TestSchematic: files by a map, declarations by signature, and the places of a change, each with a
 // plan, by what was read whole.
 func TestSchematic(t *testing.T) {

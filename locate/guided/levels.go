@@ -45,6 +45,9 @@ func (g *Guide) levels(ctx context.Context, q locate.Question) (*Answer, error) 
 	if err != nil || len(files) == 0 {
 		return t.end(locate.Order{}, err)
 	}
+	if err := t.summarise(files); err != nil {
+		return t.end(locate.Order{Files: files}, err)
+	}
 	all, err := t.functionsOf(files, t.candidatesIn(files))
 	if err != nil {
 		return t.end(locate.Order{Files: files}, err)

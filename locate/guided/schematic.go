@@ -45,6 +45,9 @@ func (g *Guide) schematic(ctx context.Context, q locate.Question) (*Answer, erro
 	if err != nil || len(files) == 0 {
 		return t.end(locate.Order{Files: files}, err)
 	}
+	if err := t.summarise(files); err != nil {
+		return t.end(locate.Order{Files: files}, err)
+	}
 	read, err := t.Book.Files(ctx, files)
 	if err != nil {
 		return t.end(locate.Order{Files: files}, err)

@@ -162,3 +162,11 @@ func (t *task) place(repository int64, path string) string {
 	}
 	return path
 }
+
+// summarise makes the summaries of files that are read next.
+func (t *task) summarise(files []knowledge.File) error {
+	if t.Summarise == nil {
+		return nil
+	}
+	return t.Summarise(t.ctx, files)
+}
