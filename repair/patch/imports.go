@@ -66,6 +66,10 @@ func (s *source) uses(in func(at int) bool) map[string][]string {
 	return out
 }
 
+func sameKeys(a, b map[string][]string) bool {
+	return slices.Equal(slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b)))
+}
+
 func anywhere(int) bool { return true }
 
 // settle returns the text of the file with the imports that it needs, and without those that
@@ -79,11 +83,19 @@ func (c *change) settle() ([]byte, error) {
 		return nil, &Error{Kind: BadSyntax, File: c.name, What: "the file does not parse with the new text", Problems: problems}
 	}
 	s := &settling{change: c, after: after, used: after.uses(anywhere)}
-	s.own = c.tree.packageNames(c.name)
 	have := after.imports()
+	var before *source
 	if c.before != nil {
-		before, _ := parse(c.before, false)
+		before, _ = parse(c.before, false)
 		s.usedBefore = before.uses(anywhere)
+		if sameKeys(s.used, s.usedBefore) && !slices.ContainsFunc(c.given, func(g *source) bool {
+			return slices.ContainsFunc(g.imports(), func(i imported) bool { return !slices.Contains(have, i) })
+		}) {
+			return c.text, nil // most changes: the repository need not be looked through
+		}
+	}
+	s.own = c.tree.packageNames(c.name)
+	if before != nil {
 		same := map[string]bool{}
 		for _, d := range before.decls {
 			for _, u := range d.units {

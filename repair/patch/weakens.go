@@ -326,7 +326,7 @@ var forbidden = map[string]map[string]Weakening{
 var calls = map[string]Weakening{"Exit*": Exits, "Kill": Exits, "Tgkill": Exits, "Exec": Exits, "Terminate*": Exits, "RawSyscall*": Exits, "Syscall*": Exits, "Dup*": Exits, "AllThreadsSyscall*": Exits}
 
 // telltale are texts that code needs only to find out about a test, or to write as one does.
-var telltale = regexp.MustCompile(`(^|[^a-zA-Z0-9])test\.[a-z]|\.test(\.exe)?$|_test(\.go)?$|_test\.|^testing\.|--- (PASS|FAIL|SKIP)|^PASS\b|=== RUN|/proc/`)
+var telltale = regexp.MustCompile(`(^|[^a-zA-Z0-9])test\.[a-z]|\.test(\.exe)?$|_test(\.go)?$|_test\.|^testing\.|--- (PASS|FAIL|SKIP)|^PASS\b|=== RUN|\x16|/proc/|(^|/)testdata(/|$)`)
 
 // suspicious is about what new code mentions. A declaration may mention again what it did before.
 func (g *guard) suspicious(before, after *source, test bool) {

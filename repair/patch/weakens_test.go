@@ -99,6 +99,7 @@ func TestWeakens(t *testing.T) {
 		{"asks the binary", AsksForTest, swap("a.go", "return 1", "x, _ := os.Executable(); _ = x; return 1")},
 		{"knows tests' names", AsksForTest, swap("a.go", "return 1", "const x = \"a.test\"; _ = x; return 1")},
 		{"writes as a test", AsksForTest, swap("a.go", "return 1", "println(\"--- PASS: TestF\"); return 1")},
+		{"writes test data", AsksForTest, swap("a.go", "return 1", "os.WriteFile(\"testdata/a.golden\", nil, 0o666); return 1")},
 		{"turns off the output", AsksForTest, swap("a.go", "return 1", "os.Stdout = nil; return 1")},
 		{"linkname", BuildChanged, add("a.go", "\n//go:linkname x testing.x\nvar x int\n")},
 		{"embed", BuildChanged, add("a.go", "\n//go:embed a_test.go\nvar x string\n")},
