@@ -47,6 +47,9 @@ func checkOut(clone corpus.Clone, c *corpus.Case, dir string) (*tree, error) {
 			return nil, err
 		}
 		name := filepath.Join(dir, filepath.FromSlash(h.Name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return nil, err
+		}
 		switch h.Typeflag {
 		case tar.TypeDir:
 			err = os.MkdirAll(name, 0o755)

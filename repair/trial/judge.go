@@ -294,7 +294,7 @@ func (j *judgement) wantedIn(p *program, r result, tops []string, n int) (bool, 
 			f.Was = Failed
 		}
 		switch {
-		case !ok && !r.Began:
+		case !ok && !r.Began && !r.Whole:
 			f.Output = block(r.output, "")
 			return j.refuse(fmt.Sprintf("%s does not run: the test program of %s %s", w, of, r.ended()), f)
 		case !ok && !r.Whole:
