@@ -3,4 +3,9 @@ package main
 import "tracerag/repair/patch"
 
 // guard is what the guard says against a change.
-func guard(p patch.Patch) string { return "" }
+func guard(p patch.Patch) string {
+	if reasons := p.Weakens(); len(reasons) > 0 {
+		return reasons[0].String()
+	}
+	return ""
+}

@@ -14,6 +14,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -27,6 +28,7 @@ import (
 
 	"tracerag/bench/corpus"
 	"tracerag/phrase"
+	"tracerag/repair/patch"
 	"tracerag/repair/sandbox"
 	"tracerag/repair/trial"
 )
@@ -35,7 +37,9 @@ type settings struct {
 	corpus, clones, split, work, only string
 	importers, runs, bare             int
 	cheats                            bool
-	limit                             time.Duration
+
+	cache string // for the go command; "": below work
+	limit time.Duration
 }
 
 func main() {
@@ -86,6 +90,9 @@ func (a attempt) accepted() (guarded, bare bool) {
 }
 
 func run(ctx context.Context, w, log io.Writer, set settings) error {
+	if set.corpus == "" || set.clones == "" {
+		return errors.New("-corpus DIR and -clones DIR are needed")
+	}
 	cases, err := corpus.Read(set.corpus, set.split)
 	if err != nil {
 		return err
@@ -201,8 +208,8 @@ func measure(ctx context.Context, log io.Writer, set settings, c *corpus.Case, c
 		return o, ctx.Err()
 	}
 	tr, err := trial.Open(ctx, trial.Options{
-		Dir: module, Scratch: filepath.Join(set.work, "scratch"), Suite: suite, Runs: set.runs, Workers: 1,
-		Limits: sandbox.Limits{Time: set.limit, Output: 64 << 20}, Run: bounded(sandbox.New(nil).Run),
+		Dir: module, Scratch: filepath.Join(set.work, "scratch"), Cache: set.cache, Suite: suite, Runs: set.runs, Workers: 1,
+		Limits: sandbox.Limits{Time: set.limit, Output: 64 << 20}, Run: bounded(sandbox.New(nil).Run), Allow: func(patch.Reason) bool { return true },
 		Progress: func(step string) { fmt.Fprintf(log, "\t%s %s\n", time.Now().Format(time.TimeOnly), step) },
 	})
 	if err != nil {
