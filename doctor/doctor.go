@@ -5,6 +5,7 @@
 package doctor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 
 	"tracerag/phrase"
 	"tracerag/record"
+	"tracerag/repair/sandbox"
 	"tracerag/session"
 	"tracerag/trace"
 	"tracerag/trace/executable"
@@ -49,6 +51,34 @@ func Recording(args []string, dir string) (can bool, found []Finding) {
 		found = append(found, recorders...)
 	}
 	return can, append(append(found, about...), plans())
+}
+
+// Sandbox says within which limits this machine can run code that nobody has read.
+func Sandbox(ctx context.Context, s *sandbox.Sandbox) Finding {
+	name, limits, refused := s.Check(ctx)
+	var lacks []string
+	f := Finding{"sandbox", "ok", "code that nobody has read runs within limits, by " + name, ""}
+	if name == "" {
+		f.Text = "code that nobody has read runs with limits on time and output alone"
+	}
+	for _, l := range limits {
+		if l.By == "" || !l.Holds && l.Lacks != "" {
+			f.Status = "note"
+		}
+		if l.By == "" {
+			lacks = append(lacks, l.Limit)
+		}
+	}
+	if len(lacks) > 0 {
+		f.Text += "; not limited: " + strings.Join(lacks, ", ")
+	}
+	for _, err := range refused {
+		f.Remedy += strings.TrimPrefix(err.Error(), "sandbox: ") + "\n"
+	}
+	if f.Remedy != "" {
+		f.Remedy += "docs/sandbox.md says what each mechanism limits, and what it needs"
+	}
+	return f
 }
 
 // Traces says what a store holds.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 
 	"tracerag/doctor"
 	"tracerag/llm"
+	"tracerag/repair/sandbox"
 )
 
 const doctorHelp = `
@@ -18,7 +20,7 @@ and ends it before its first instruction. It sends nothing.
 
 Exit code: 0 when a program can be recorded here, 1 when not.`
 
-func runDoctor(a *app, _ context.Context, c *command, args []string) int {
+func runDoctor(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, doctorHelp)
 	asJSON := f.Bool("json", false, "print the findings as JSON")
 	var m modelFlags
@@ -30,7 +32,11 @@ func runDoctor(a *app, _ context.Context, c *command, args []string) int {
 	}
 	can, recording := doctor.Recording(f.Args(), a.cwd)
 	found := append([]doctor.Finding{{Subject: "tracerag", Status: "ok", Text: version() + " on " + runtime.GOOS + "/" + runtime.GOARCH}}, recording...)
-	found = append(found, doctor.Traces(a.store()), a.doctorModel(&m, p.model))
+	box := sandbox.New(nil)
+	if exe, err := os.Executable(); err == nil {
+		box = sandbox.New([]string{exe, sandboxArg})
+	}
+	found = append(found, doctor.Sandbox(ctx, box), doctor.Traces(a.store()), a.doctorModel(&m, p.model))
 	if *asJSON {
 		if err := a.printJSON(found); err != nil {
 			return a.fail(err)

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// plain runs a command with limits on its time and output alone.
+// plain runs a command with limits on its time and output alone: without an inner step, or
+// where no system's means are known.
 func (s *Sandbox) plain(ctx context.Context, c Command) (Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -22,9 +23,16 @@ func (s *Sandbox) plain(ctx context.Context, c Command) (Result, error) {
 	cmd.Dir, cmd.Env = c.Dir, append([]string{}, c.Env...)
 	cmd.Stdout, cmd.Stderr = kept.writer(c.Stdout), kept.writer(c.Stderr)
 	cmd.WaitDelay = time.Second
+	group(cmd)
 	start := time.Now()
 	err := cmd.Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		return Result{}, fmt.Errorf("sandbox: %w", err)
+	}
 	res := Result{Wall: time.Since(start)}
+	if cmd.Process != nil {
+		endGroup(cmd)
+	}
 	if cmd.ProcessState == nil {
 		return res, fmt.Errorf("sandbox: starting %s: %w", c.Args[0], err)
 	}

@@ -143,11 +143,3 @@ func (c Command) resolve() (Command, error) {
 func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
-
-// Enforced is a limit, and what enforces it on this machine.
-type Enforced struct {
-	Limit string // "time", "memory", "writes", "network", ...
-	By    string // what enforces it; "" where nothing does
-	Holds bool   // it can't be evaded
-	Lacks string // what isn't covered, and what would help
-}

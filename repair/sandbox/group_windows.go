@@ -1,0 +1,6 @@
+package sandbox
+
+import "os/exec"
+
+func group(*exec.Cmd)    {}
+func endGroup(*exec.Cmd) {}
