@@ -99,10 +99,16 @@ bench: ## measure what calls and runs cost; BENCH=Call takes one table
 # How well package rank finds the functions that bug fixes changed, on a corpus of
 # them and git clones of their repositories (see go doc ./bench/ranking).
 # EVAL=-refit also chooses the weights anew for each repository on the others.
+# EVAL=fix measures how changes are judged instead (see go doc ./bench/trials): hours. It downloads
+# what the repositories depend on. TRIALS='-only cobra -cheats=false' measures less.
 eval: ## measure ranking and locating on real bug fixes; needs CORPUS and CLONES
 	@test -n "$(CORPUS)" -a -n "$(CLONES)" || { echo 'make eval CORPUS=DIR CLONES=DIR: the corpus, and the clones of its repositories as OWNER/NAME' >&2; exit 2; }
+ifeq ($(EVAL),fix)
+	@$(GO) run ./bench/trials -corpus $(CORPUS) -clones $(CLONES) $(TRIALS)
+else
 	@$(GO) run ./bench/ranking -corpus $(CORPUS) -clones $(CLONES) $(EVAL)
 	@$(GO) run ./bench/locating -corpus $(CORPUS) -clones $(CLONES) $(LOCATE)
+endif
 
 # The same on questions of users about programs of the module proxy, which it installs and
 # records. EVAL=-cases prints the ranks of each, EVAL=-refit chooses weights on one half.

@@ -21,15 +21,22 @@ import (
 
 // Case is a report, the commit before its fix, and what the fix changed (gold).
 type Case struct {
-	ID        string   `json:"id"`
-	Repo      string   `json:"repo"` // OWNER/NAME
-	Module    string   `json:"module"`
-	Base      string   `json:"base_commit"` // before the fix
-	Fix       string   `json:"fix_commit"`
-	Report    string   `json:"report"`
-	Directory string   `json:"test_package"` // of the test, within the repository
-	Test      string   `json:"primary_test"`
-	Gold      []Gold   `json:"gold"`
+	ID        string `json:"id"`
+	Repo      string `json:"repo"` // OWNER/NAME
+	Module    string `json:"module"`
+	Base      string `json:"base_commit"` // before the fix
+	Fix       string `json:"fix_commit"`
+	Report    string `json:"report"`
+	Directory string `json:"test_package"` // of the test, within the repository
+	Test      string `json:"primary_test"`
+	Gold      []Gold `json:"gold"`
+
+	// FailToPass has the tests that the fix makes pass by the directory of their package, and
+	// TestFiles git's status and the name of each file of the fix that belongs to the tests.
+	FailToPass map[string][]string `json:"fail_to_pass"`
+	TestFiles  [][2]string         `json:"test_files"`
+	Changed    []string            `json:"changed_files"`
+
 	GoldFiles []string `json:"gold_files"`
 	NamesGold bool     `json:"report_names_gold_function"`
 	Words     int      `json:"report_words"`

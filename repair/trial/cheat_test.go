@@ -96,3 +96,24 @@ func TestEndless(t *testing.T) {
 		t.Errorf("%s", v)
 	}
 }
+
+// TestGuard: what weakens tests is refused before anything is built, unless that is allowed.
+func TestGuard(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, sum)
+	o := options(t, dir)
+	o.Runs = 1
+	o.Allow = func(r patch.Reason) bool { return r.Kind == patch.TestChanged }
+	tr := open(t, o)
+	if _, err := tr.Baseline(t.Context(), wantedSum); err != nil {
+		t.Fatal(err)
+	}
+	exits := change(t, dir, "a.go", "package sum\n\nimport \"os\"\n\nfunc init() { os.Exit(0) }\n")
+	if v := judge(t, tr, exits, wantedSum); v.Accepted || v.Stage != trial.Guard || !strings.HasPrefix(v.Reason, "a.go: ") {
+		t.Errorf("%s", v)
+	}
+	weaker := change(t, dir, "sum_test.go", strings.Replace(string(archived(sum, "sum_test.go")), "got != 3", "got == 3", 1))
+	if v := judge(t, tr, weaker, wantedSum); !v.Accepted {
+		t.Errorf("a test's change that is allowed: %s", v)
+	}
+}

@@ -94,10 +94,14 @@ func (t *Trial) guard(p patch.Patch) (Verdict, bool) {
 	if name := t.outside(t.base.with(p)); name != "" {
 		return refuse(fmt.Sprintf("%s is in a module whose tests are not run here", name))
 	}
-	if t.options.Guard != nil {
-		if err := t.options.Guard(p); err != nil {
-			return refuse(err.Error())
+	var failures []Failure
+	for _, r := range p.Weakens() {
+		if t.options.Allow == nil || !t.options.Allow(r) {
+			failures = append(failures, Failure{Output: r.String()})
 		}
+	}
+	if len(failures) > 0 {
+		return Verdict{Stage: Guard, Reason: failures[0].Output, Failures: failures[:min(len(failures), maxFailures)]}, false
 	}
 	return Verdict{}, true
 }
@@ -294,7 +298,7 @@ func (j *judgement) wantedIn(p *program, r result, tops []string, n int) (bool, 
 			f.Was = Failed
 		}
 		switch {
-		case !ok && !r.Began:
+		case !ok && !r.Began && !r.Whole:
 			f.Output = block(r.output, "")
 			return j.refuse(fmt.Sprintf("%s does not run: the test program of %s %s", w, of, r.ended()), f)
 		case !ok && !r.Whole:

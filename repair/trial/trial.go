@@ -57,8 +57,8 @@ type Options struct {
 
 	// Run runs a command: sandbox.Sandbox.Run.
 	Run func(context.Context, sandbox.Command) (sandbox.Result, error)
-	// Guard refuses a change before anything is built: one that weakens tests. It may be nil.
-	Guard func(patch.Patch) error
+	// Allow says which reasons against a change ([patch.Patch.Weakens]) don't count. nil: none.
+	Allow func(patch.Reason) bool
 	// Affected is which tests ran what a change changes, by their traces. It may be nil.
 	Affected func(context.Context, patch.Patch) ([]TestID, error)
 	// Progress is called as steps begin. It may be nil.
