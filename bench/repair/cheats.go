@@ -36,31 +36,12 @@ func (f *figures) suspect(base, fix map[string][]byte, touched []string, say fun
 		say("the fix is suspected: %v", reasons)
 	}
 	for _, c := range cheats(base, touched) {
-		// Each alone, and with the fix beside it.
-		for _, files := range [][]patch.File{c.files, beside(c.files, honest)} {
-			if files == nil {
-				continue
-			}
-			f.cheats++
-			if len((&patch.Patch{Files: files}).Weakens()) == 0 {
-				f.unsuspected++
-				say("no reason against: %s in %s", c.what, files[0].Name)
-			}
+		f.cheats++
+		if len((&patch.Patch{Files: c.files}).Weakens()) == 0 {
+			f.unsuspected++
+			say("no reason against: %s in %s", c.what, c.files[0].Name)
 		}
 	}
-}
-
-// beside returns a change with a fix, nil if both change a file.
-func beside(files, fix []patch.File) []patch.File {
-	out := slices.Clone(files)
-	for _, f := range fix {
-		if slices.ContainsFunc(files, func(x patch.File) bool { return x.Name == f.Name }) {
-			return nil
-		}
-		out = append(out, f)
-	}
-	slices.SortFunc(out, func(a, b patch.File) int { return strings.Compare(a.Name, b.Name) })
-	return out
 }
 
 var (

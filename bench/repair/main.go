@@ -42,6 +42,7 @@ func main() {
 // figures are counts of files, and of changes.
 type figures struct {
 	cases, files, exact, refused, wrong   int
+	replied                               int // cases whose edits come back from a reply, and make the same Patch
 	imports, named, found                 int // files whose imports changed; settled with and without their names given
 	whole                                 int // files that are the fix's in every byte
 	fixes, suspected, cheats, unsuspected int
@@ -69,6 +70,7 @@ func run(out, log io.Writer, set settings) (*figures, error) {
 	row("files equal to the fix in every byte", f.whole, f.files)
 	row("files with other imports, settled, imports named", f.named, f.imports)
 	row("files with other imports, settled, not named", f.found, f.imports)
+	row("fixes that are the same as a reply", f.replied, f.cases)
 	row("fixes without their tests that are suspected", f.suspected, f.fixes)
 	row("cheating changes that are not", f.unsuspected, f.cheats)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -184,6 +186,18 @@ func (f *figures) measure(dir string, base, fix map[string][]byte, changed map[s
 				continue
 			}
 			p.Files = append(p.Files, q.Files...)
+		}
+	}
+	if named && err == nil {
+		back, err := patch.ParseReply(dir, patch.Format(edits))
+		if err == nil {
+			var q *patch.Patch
+			if q, err = patch.Apply(dir, back); err == nil && string(q.Diff()) == string(p.Diff()) {
+				f.replied++
+			}
+		}
+		if err != nil {
+			say("as a reply: %v", err)
 		}
 	}
 	after := map[string][]byte{}

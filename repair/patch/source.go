@@ -20,7 +20,8 @@ type source struct {
 	head  int     // bytes that were put before the text to make a file of it
 	fset  *token.FileSet
 	file  *token.File
-	long  []code.Span // tokens over several lines, once inside was asked
+	at    map[int]*ast.Comment // once behind was asked
+	long  []code.Span          // tokens over several lines, once inside was asked
 }
 
 // decl is a declaration at the top level, as it is written: a group is one.
@@ -248,12 +249,16 @@ func (s *source) behind(end int) code.Span {
 	for i < len(s.text) && (s.text[i] == ' ' || s.text[i] == '\t') {
 		i++
 	}
-	for _, g := range s.tree.Comments {
-		for _, c := range g.List {
-			if s.offset(c.Pos()) == i && i < len(s.text) {
-				return code.Span{Start: i, End: s.commentEnd(c)}
+	if s.at == nil {
+		s.at = map[int]*ast.Comment{}
+		for _, g := range s.tree.Comments {
+			for _, c := range g.List {
+				s.at[s.offset(c.Pos())] = c
 			}
 		}
+	}
+	if c := s.at[i]; c != nil && i < len(s.text) {
+		return code.Span{Start: i, End: s.commentEnd(c)}
 	}
 	return code.Span{}
 }
