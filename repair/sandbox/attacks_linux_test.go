@@ -149,7 +149,9 @@ var attacks = []attack{
 		r.stopped(res, Disk, 10*time.Second)
 	}},
 	{"fills the disk with small files", all, func(r *rig) {
-		res, _ := r.run("files", filepath.Join(r.scratch, "tree"))
+		c := r.command(r.hostile, "-do=files", filepath.Join(r.scratch, "tree"))
+		c.Disk = 20 << 20
+		res, _ := r.runs(c)
 		r.stopped(res, Disk, 20*time.Second)
 	}},
 	{"fills the temporary directory", []string{namespaces}, func(r *rig) {

@@ -296,6 +296,7 @@ func (p *place) overlay() error {
 		return nil
 	}
 	p.upper = fd
+	os.Chmod(filepath.Join(work, "work"), 0o700) // else an ordinary user can't remove it
 	return nil
 }
 
