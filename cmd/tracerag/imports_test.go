@@ -58,6 +58,7 @@ var layers = map[string][]string{
 	"redact":                  {"code/words", "redact/rules"},
 	"redact/rules":            {},
 	"redact/redacttest":       {},
+	"repair/affected":         {"atomicfile", "code", "record", "repair/patch", "trace", "trace/gocmd", "trace/store", "trace/symbol"},
 	"repair/patch":            {"code"},
 	"repair/sandbox":          {},
 	"repair/trial":            {"atomicfile", "filelock", "phrase", "repair/patch", "repair/sandbox"},
@@ -89,6 +90,7 @@ var layers = map[string][]string{
 	"bench/table":             {},
 	"bench/summaries":         {"bench/corpus", "knowledge/knowledgetest", "knowledge/sqlite", "llm", "llm/metered", "prompt/tokens", "summary"},
 	"bench/edges":             {"code", "code/calls", "trace"},
+	"bench/affected":          {"code", "record", "repair/affected", "trace/store"},
 	"bench/trials":            {"bench/corpus", "phrase", "repair/patch", "repair/sandbox", "repair/trial"},
 	"bench/repair":            {"bench/corpus", "code", "repair/patch"},
 
@@ -133,7 +135,7 @@ var only = map[string][]string{
 	"github.com/bluekeyes/go-gitdiff":   {"repair/patch"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"bench/corpus/corpustest", "fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
-	"os/exec":                           {"code/calls", "repair/patch", "repair/sandbox", "repair/trial", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/corpus", "bench/corpus/corpustest", "bench/ranking", "bench/trials", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"code/calls", "repair/patch", "repair/sandbox", "repair/trial", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/corpus", "bench/corpus/corpustest", "bench/affected", "bench/ranking", "bench/trials", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {
