@@ -1,0 +1,189 @@
+// Affected measures how many of the failures that a whole suite finds are found by the tests that
+// package repair/affected chooses, and in how much of its time.
+//
+//	affected [-n 60] [-seed 1] [-share 0.1] [-out results] DIR...
+//
+// Each DIR is a module whose suite is run: a checkout or an unpacked module, which is only read. A mutation is a
+// small change of a function that some test runs. It is given to the go command by -overlay: no
+// file changes. For each mutation the whole suite runs once and the chosen tests run once, each with a build
+// cache of its own that knows the unchanged module, so both build what the mutation makes them build.
+//
+// Results are kept, a line of JSON for each mutation: a measurement that was broken off goes on.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"tracerag/record"
+	"tracerag/repair/affected"
+	"tracerag/trace/store"
+)
+
+func main() {
+	if len(os.Args) > 3 && os.Args[1] == "job" {
+		os.Exit(job(os.Args[2], os.Args[3:]))
+	}
+	n := flag.Int("n", 60, "mutations of each module")
+	seed := flag.Uint64("seed", 1, "of the random choice")
+	share := flag.Float64("share", affected.DefaultShare, "of the suite's time for the first tests")
+	skip := flag.String("skip", "", "tests to leave out everywhere, as of go test -skip: those that fail on a busy machine")
+	out := flag.String("out", "", "directory of results and build caches")
+	table := flag.Bool("table", false, "only print what is known")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if *out == "" || flag.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, "usage: affected -out RESULTS [flags] DIR...")
+		os.Exit(2)
+	}
+	var all []summary
+	for _, dir := range flag.Args() {
+		m := &measurement{dir: dir, out: *out, n: *n, seed: *seed, share: *share, leave: *skip}
+		if !*table {
+			if err := m.run(ctx); err != nil {
+				fmt.Fprintf(os.Stderr, "%s: %v\n", dir, err)
+				if ctx.Err() != nil {
+					break
+				}
+				continue
+			}
+		}
+		results, err := read(m.results())
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			continue
+		}
+		all = append(all, sum(filepath.Base(dir), results[:min(len(results), *n)]))
+	}
+	write(os.Stdout, all)
+}
+
+// job records in the place of a test program.
+func job(dir string, args []string) int {
+	j, err := record.OpenJob(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 125
+	}
+	code := 0
+	if err = os.Chdir(j.Spec.Dir); err == nil {
+		r := &record.Runner{Spec: j.Spec, Store: store.Open(j.Spec.Store), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Events: func(record.Event) {}}
+		err = j.Run(context.Background(), r, args)
+	}
+	if err != nil {
+		if log := j.Log(); log != nil {
+			fmt.Fprintln(log, err)
+		}
+		code = 125
+	}
+	code, err = j.End(code, err != nil)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 125
+	}
+	return code
+}
+
+// result is what became of a mutation.
+type result struct {
+	Function string   `json:"function"`
+	File     string   `json:"file"`
+	What     string   `json:"what"`
+	Ran      int      `json:"ran"`     // tests that ran the function
+	Chosen   int      `json:"chosen"`  // of these, the first ones
+	Failing  []string `json:"failing"` // tests of the whole suite that fail
+	Among    int      `json:"among"`   // failing tests that are among the chosen
+	InRan    int      `json:"in_ran"`  // failing tests that are among all that ran it
+	Found    bool     `json:"found"`   // a chosen test failed
+	Flaky    bool     `json:"flaky,omitempty"`
+	Suite    spent    `json:"suite"`
+	First    spent    `json:"first"`
+}
+
+// spent is what a go command took, in seconds.
+type spent struct {
+	Wall float64 `json:"wall"`
+	CPU  float64 `json:"cpu"`
+	Runs float64 `json:"runs"` // of this the test programs, without building: the sum of what each took
+}
+
+func read(name string) (out []result, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s := bufio.NewScanner(f)
+	s.Buffer(nil, 64<<20)
+	for s.Scan() {
+		var r result
+		if err := json.Unmarshal(s.Bytes(), &r); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out = append(out, r)
+	}
+	return out, s.Err()
+}
+
+// summary is a row of the table.
+type summary struct {
+	name                           string
+	mutations, failed, found       int
+	failing, among, ran, flaky     int
+	suite, first, suiteCPU, fstCPU float64
+	suiteRuns, firstRuns           float64
+}
+
+func sum(name string, results []result) (s summary) {
+	s.name = name
+	for _, r := range results {
+		s.mutations++
+		s.suite, s.first = s.suite+r.Suite.Wall, s.first+r.First.Wall
+		s.suiteCPU, s.fstCPU = s.suiteCPU+r.Suite.CPU, s.fstCPU+r.First.CPU
+		s.suiteRuns, s.firstRuns = s.suiteRuns+r.Suite.Runs, s.firstRuns+r.First.Runs
+		if r.Flaky {
+			s.flaky++
+			continue
+		}
+		if len(r.Failing) > 0 {
+			s.failed++
+			s.failing, s.among, s.ran = s.failing+len(r.Failing), s.among+r.Among, s.ran+r.InRan
+			if r.Found {
+				s.found++
+			}
+		}
+	}
+	return s
+}
+
+func write(w io.Writer, all []summary) {
+	var total summary
+	total.name = "all"
+	fmt.Fprintln(w, "| module | mutations | the suite fails | chosen fail | failing tests | that ran it | chosen | suite s | chosen s | share | CPU share | share without building |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|")
+	row := func(s summary) {
+		fmt.Fprintf(w, "| %s | %d | %d | %d (%.1f %%) | %d | %.1f %% | %.1f %% | %.0f | %.0f | %.1f %% | %.1f %% | %.1f %% |\n", s.name, s.mutations, s.failed, s.found,
+			percent(s.found, s.failed), s.failing, percent(s.ran, s.failing), percent(s.among, s.failing), s.suite, s.first, 100*s.first/s.suite, 100*s.fstCPU/s.suiteCPU, 100*s.firstRuns/s.suiteRuns)
+	}
+	for _, s := range all {
+		row(s)
+		total.mutations, total.failed, total.found = total.mutations+s.mutations, total.failed+s.failed, total.found+s.found
+		total.failing, total.among, total.ran = total.failing+s.failing, total.among+s.among, total.ran+s.ran
+		total.suite, total.first, total.suiteCPU, total.fstCPU = total.suite+s.suite, total.first+s.first, total.suiteCPU+s.suiteCPU, total.fstCPU+s.fstCPU
+		total.suiteRuns, total.firstRuns = total.suiteRuns+s.suiteRuns, total.firstRuns+s.firstRuns
+	}
+	if len(all) > 1 {
+		row(total)
+	}
+}
+
+func percent(a, b int) float64 { return 100 * float64(a) / float64(max(b, 1)) }
