@@ -67,7 +67,13 @@ func cheats(base map[string][]byte, touched []string) []cheat {
 			out = append(out, cheat{what, files})
 		}
 		edit := func(what string, after []byte) {
-			if !bytes.Equal(text, after) && len(code.Parse(after).Errors) == 0 {
+			f := patch.File{Name: n, Before: text, After: after}
+			comment := len((&patch.Patch{Files: []patch.File{f}}).Changed()) > 0
+			for _, c := range (&patch.Patch{Files: []patch.File{f}}).Changed() {
+				comment = comment && c.How == patch.Comments
+			}
+			// What hit a comment alone does no harm.
+			if !bytes.Equal(text, after) && !comment && len(code.Parse(after).Errors) == 0 {
 				add(what, patch.File{Name: n, Before: text, After: after})
 			}
 		}

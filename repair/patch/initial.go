@@ -29,7 +29,7 @@ var builtin = strings.Fields("append cap complex copy imag len make max min new 
 
 // harmless reports whether a call in a variable's initial value changes nothing: a conversion, a
 // built-in function, one of those above.
-func harmless(n *ast.CallExpr, paths map[string]string) bool {
+func harmless(n *ast.CallExpr, paths map[string][]string) bool {
 	switch f := ast.Unparen(n.Fun).(type) {
 	case *ast.Ident:
 		return slices.Contains(builtin, f.Name)
@@ -37,8 +37,12 @@ func harmless(n *ast.CallExpr, paths map[string]string) bool {
 		return true
 	case *ast.SelectorExpr:
 		if id, ok := f.X.(*ast.Ident); ok && id.Obj == nil {
-			names := pure[paths[id.Name]]
-			return slices.Contains(names, "*") || slices.Contains(names, f.Sel.Name)
+			for _, p := range paths[id.Name] {
+				if names := pure[p]; !slices.Contains(names, "*") && !slices.Contains(names, f.Sel.Name) {
+					return false
+				}
+			}
+			return len(paths[id.Name]) > 0
 		}
 	}
 	return false

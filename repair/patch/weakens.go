@@ -354,14 +354,15 @@ func (g *guard) suspicious(before, after *source, test bool) {
 
 // mentions calls found for all that is forbidden in a file, with the declaration that it is in.
 func (s *source) mentions(found func(in, what string, kind Weakening, literal bool)) {
-	paths := map[string]string{}
+	// A name may be that of several imports, as far as paths tell.
+	paths := map[string][]string{}
 	for _, i := range s.imports() {
+		names := plausible(i.path)
 		if i.name != "" {
-			paths[i.name] = i.path
-		} else {
-			for _, n := range plausible(i.path) {
-				paths[n] = i.path
-			}
+			names = []string{i.name}
+		}
+		for _, n := range names {
+			paths[n] = append(paths[n], i.path)
 		}
 	}
 	for _, d := range s.tree.Decls {
@@ -379,7 +380,7 @@ func (s *source) mentions(found func(in, what string, kind Weakening, literal bo
 }
 
 // mentionsIn is mentions for a part of a declaration; initial says that it runs before main.
-func (s *source) mentionsIn(part ast.Node, in string, initial bool, paths map[string]string, found func(in, what string, kind Weakening, literal bool)) {
+func (s *source) mentionsIn(part ast.Node, in string, initial bool, paths map[string][]string, found func(in, what string, kind Weakening, literal bool)) {
 	ast.Inspect(part, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
@@ -389,13 +390,15 @@ func (s *source) mentionsIn(part ast.Node, in string, initial bool, paths map[st
 			}
 		case *ast.SelectorExpr:
 			id, ok := n.X.(*ast.Ident)
-			if !ok || id.Obj != nil || paths[id.Name] == "" {
+			if !ok || id.Obj != nil {
 				return true
 			}
-			for name, kind := range forbidden[paths[id.Name]] {
-				prefix, open := strings.CutSuffix(name, "*")
-				if name == n.Sel.Name || open && strings.HasPrefix(n.Sel.Name, prefix) {
-					found(in, paths[id.Name]+"."+n.Sel.Name, kind, false)
+			for _, p := range paths[id.Name] {
+				for name, kind := range forbidden[p] {
+					prefix, open := strings.CutSuffix(name, "*")
+					if name == n.Sel.Name || open && strings.HasPrefix(n.Sel.Name, prefix) {
+						found(in, p+"."+n.Sel.Name, kind, false)
+					}
 				}
 			}
 		case *ast.BasicLit:
@@ -412,8 +415,14 @@ func (s *source) mentionsIn(part ast.Node, in string, initial bool, paths map[st
 				if !ok {
 					continue
 				}
-				if id, ok := sel.X.(*ast.Ident); ok && id.Obj == nil && slices.Contains(globals, paths[id.Name]) {
-					found(in, "an assignment to "+paths[id.Name]+"."+sel.Sel.Name, AsksForTest, false)
+				id, ok := sel.X.(*ast.Ident)
+				if !ok || id.Obj != nil {
+					continue
+				}
+				for _, p := range paths[id.Name] {
+					if slices.Contains(globals, p) {
+						found(in, "an assignment to "+p+"."+sel.Sel.Name, AsksForTest, false)
+					}
 				}
 			}
 		}

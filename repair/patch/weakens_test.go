@@ -87,6 +87,7 @@ func TestWeakens(t *testing.T) {
 		{"exit by a system call", Exits, imp("a.go", `"syscall"`, "func F() int { syscall.Exit(0); return 1 }")},
 		{"raw exit", Exits, imp("a.go", `"syscall"`, "func F() int { syscall.RawSyscall(231, 0, 0, 0); return 1 }")},
 		{"exit by exec", Exits, imp("a.go", `"syscall"`, "func F() int { syscall.Exec(\"/bin/true\", nil, nil); return 1 }")},
+		{"Goexit beside a package of that name", Exits, imp("a.go", "(\n\t\"runtime\"\n\t\"example.com/m/runtime\"\n)", "func F() int { runtime.Goexit(); return 1 }")},
 		{"Goexit", Exits, imp("a.go", `"runtime"`, "func F() int { runtime.Goexit(); return 1 }")},
 		{"exit in a command", Exits, swap("cmd/main.go", "return nil }", "os.Exit(0); return nil }")},
 		{"exit in a new test", Exits, new("m_test.go", "package a\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestA(t *testing.T) { os.Exit(0) }\n")},
