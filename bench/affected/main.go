@@ -95,6 +95,7 @@ func job(dir string, args []string) int {
 
 // result is what became of a mutation.
 type result struct {
+	Attempt  uint64   `json:"attempt"`
 	Function string   `json:"function"`
 	File     string   `json:"file"`
 	What     string   `json:"what"`

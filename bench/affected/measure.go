@@ -285,8 +285,12 @@ func (m *measurement) run(ctx context.Context) error {
 		return err
 	}
 	defer f.Close()
-	// Each attempt has random numbers of its own, so that what goes on chooses what it would have chosen.
-	for attempt, done := uint64(0), 0; done < m.n && attempt < uint64(20*m.n); attempt++ {
+	// Each attempt has random numbers of its own, so that what goes on chooses as it would have chosen.
+	attempt, done := uint64(0), len(have)
+	if done > 0 {
+		attempt = have[done-1].Attempt + 1
+	}
+	for ; done < m.n && attempt < uint64(20*m.n); attempt++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -311,13 +315,11 @@ func (m *measurement) run(ctx context.Context) error {
 		}
 		m.checks.reset()
 		done++
-		if done <= len(have) {
-			continue
-		}
 		res, err := m.one(ctx, tests, fn, mut, overlay)
 		if err != nil {
 			return err
 		}
+		res.Attempt = attempt
 		line, _ := json.Marshal(res)
 		if _, err := f.Write(append(line, '\n')); err != nil {
 			return err
