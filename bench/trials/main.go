@@ -43,6 +43,9 @@ type settings struct {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "inner" {
+		os.Exit(sandbox.Inner())
+	}
 	var set settings
 	flag.StringVar(&set.corpus, "corpus", "", "the `directory` of the corpus")
 	flag.StringVar(&set.clones, "clones", "", "the `directory` of the clones, each as OWNER/NAME or NAME")
@@ -207,9 +210,13 @@ func measure(ctx context.Context, log io.Writer, set settings, c *corpus.Case, c
 		o.Open = err.Error()
 		return o, ctx.Err()
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
 	tr, err := trial.Open(ctx, trial.Options{
 		Dir: module, Scratch: filepath.Join(set.work, "scratch"), Cache: set.cache, Suite: suite, Runs: set.runs, Workers: 1,
-		Limits: sandbox.Limits{Time: set.limit, Output: 64 << 20}, Run: bounded(sandbox.New(nil).Run), Allow: func(patch.Reason) bool { return true },
+		Limits: sandbox.Limits{Time: set.limit, Output: 64 << 20, Memory: 6 << 30, Processes: 2000}, Run: sandbox.New([]string{self, "inner"}).Run, Allow: func(patch.Reason) bool { return true },
 		Progress: func(step string) { fmt.Fprintf(log, "\t%s %s\n", time.Now().Format(time.TimeOnly), step) },
 	})
 	if err != nil {
@@ -256,14 +263,6 @@ func measure(ctx context.Context, log io.Writer, set settings, c *corpus.Case, c
 		o.Cheats = append(o.Cheats, a)
 	}
 	return o, nil
-}
-
-// bounded bounds the address space of a command, where the shell can.
-func bounded(run func(context.Context, sandbox.Command) (sandbox.Result, error)) func(context.Context, sandbox.Command) (sandbox.Result, error) {
-	return func(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
-		c.Args = append([]string{"sh", "-c", "ulimit -v 12000000; exec \"$@\"", "sh"}, c.Args...)
-		return run(ctx, c)
-	}
 }
 
 // report prints the figures.

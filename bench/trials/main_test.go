@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"tracerag/bench/corpus/corpustest"
+	"tracerag/repair/sandbox"
 )
 
 const app = `package app
@@ -33,6 +35,14 @@ func TestNothing(t *testing.T) {
 	}
 }
 `
+
+// The test program is the sandbox's inner step, too.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "inner" {
+		os.Exit(sandbox.Inner())
+	}
+	os.Exit(m.Run())
+}
 
 // TestRun measures a corpus of one fix: it is accepted, and of the changes that only pretend to be one
 // none is with the guard. Broken off, it goes on.

@@ -26,12 +26,13 @@ type toolchain struct {
 	version  string
 	settings []string // of the environment
 	work     string   // the workspace in use
+	cache    string   // the user's build cache
 }
 
 // goEnvironment asks the go command of a directory. It is asked there since go.mod and
 // go.work choose the toolchain, and since the user's `go env -w` is not read in a sandbox.
 func goEnvironment(ctx context.Context, dir string, environ []string) (*toolchain, error) {
-	names := []string{"GOROOT", "GOVERSION", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOWORK", "GOOS", "GOARCH", "CGO_ENABLED", "GOEXPERIMENT", "GOPRIVATE", "GONOSUMDB", "GOHOSTOS"}
+	names := []string{"GOROOT", "GOVERSION", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOWORK", "GOOS", "GOARCH", "CGO_ENABLED", "GOEXPERIMENT", "GOPRIVATE", "GONOSUMDB", "GOCACHE"}
 	cmd := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, names...)...)
 	cmd.Dir, cmd.Env = dir, environ
 	out, err := cmd.Output()
@@ -49,7 +50,7 @@ func goEnvironment(ctx context.Context, dir string, environ []string) (*toolchai
 	if err := json.Unmarshal(out, &values); err != nil {
 		return nil, fmt.Errorf("trial: go env: %w", err)
 	}
-	t := &toolchain{root: values["GOROOT"], version: values["GOVERSION"], work: values["GOWORK"]}
+	t := &toolchain{root: values["GOROOT"], version: values["GOVERSION"], work: values["GOWORK"], cache: values["GOCACHE"]}
 	t.command = filepath.Join(t.root, "bin", "go")
 	if runtime.GOOS == "windows" {
 		t.command += ".exe"
@@ -59,7 +60,7 @@ func goEnvironment(ctx context.Context, dir string, environ []string) (*toolchai
 	}
 	for _, name := range names {
 		switch name {
-		case "GOVERSION", "GOHOSTOS", "GOWORK":
+		case "GOVERSION", "GOCACHE", "GOWORK":
 		default:
 			if v := values[name]; v != "" {
 				t.settings = append(t.settings, name+"="+v)
@@ -119,6 +120,7 @@ type call struct {
 
 // run runs a command in a directory of the slot's copy. The command of a test has
 // another build cache than those that build: nothing that tests write is ever linked.
+// The user's is below both where the sandbox can lay one over the other.
 func (s *slot) run(ctx context.Context, c call) (ran, error) {
 	t := s.trial
 	out := new(tail)
@@ -151,7 +153,7 @@ func (s *slot) run(ctx context.Context, c call) (ran, error) {
 	cmd := sandbox.Command{
 		Args:   c.args,
 		Dir:    c.dir,
-		Env:    sandbox.Environment(t.environ, s.temp, limits.Network, append(settings, c.env...)...),
+		Env:    once(sandbox.Environment(t.environ, s.temp, limits.Network, append(settings, c.env...)...)),
 		Write:  append([]string{s.root, s.temp, cache}, c.write...),
 		Temp:   filepath.Join(s.temp, "tmp"),
 		Stdout: c.stdout,
@@ -159,6 +161,9 @@ func (s *slot) run(ctx context.Context, c call) (ran, error) {
 		Limits: limits,
 	}
 	cmd.Hide, cmd.Read = s.hidden(c.tests)
+	if t.goEnv.cache != "" && t.goEnv.cache != "off" && t.goEnv.cache != cache {
+		cmd.Layers = []sandbox.Layer{{Dir: cache, Below: []string{t.goEnv.cache}}}
+	}
 	res, err := t.options.Run(ctx, cmd)
 	if ctx.Err() != nil {
 		return ran{}, ctx.Err()
@@ -167,6 +172,21 @@ func (s *slot) run(ctx context.Context, c call) (ran, error) {
 		return ran{}, fmt.Errorf("trial: %w", err)
 	}
 	return ran{res, s.plain(out.String())}, nil
+}
+
+// once leaves the last setting of each variable: of two, Go programs take the first.
+func once(env []string) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, kv := range slices.Backward(env) {
+		name, _, _ := strings.Cut(kv, "=")
+		if !seen[name] {
+			seen[name] = true
+			out = append(out, kv)
+		}
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // hidden is what a command need not see, and what of it it must. Tests see neither the

@@ -124,6 +124,9 @@ func (s *slot) compileSome(ctx context.Context, dir string, programs []*program,
 		} else if p.errors == "" {
 			p.errors = r.out
 		}
+		if r.Stopped != "" {
+			p.errors += fmt.Sprintf("go test -c was stopped by the limit on %s", r.Stopped)
+		}
 		if p.errors == "" {
 			p.errors = "go test -c made no program"
 		}

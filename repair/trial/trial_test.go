@@ -3,6 +3,7 @@ package trial_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,29 @@ var goCache = sync.OnceValue(func() string {
 	}
 	return strings.TrimSpace(string(out))
 })
+
+// boxed is the strongest sandbox of this machine: the test program is its inner step, too.
+var boxed = sync.OnceValue(func() *sandbox.Sandbox {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return sandbox.New([]string{self, "inner"})
+})
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "inner" {
+		os.Exit(sandbox.Inner())
+	}
+	if v := os.Getenv(childVariable); v != "" {
+		if err := judgeOnce(v); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
 
 // write writes the files of an archive below a directory.
 func write(t testing.TB, dir, archive string) {
@@ -53,7 +77,7 @@ func git(t testing.TB, dir string, args ...string) string {
 func options(t testing.TB, dir string) trial.Options {
 	t.Helper()
 	allow := func(patch.Reason) bool { return true } // what is refused is refused by the trial alone
-	return trial.Options{Allow: allow, Dir: dir, Scratch: filepath.Join(t.TempDir(), "scratch"), Cache: goCache(), Run: sandbox.New(nil).Run}
+	return trial.Options{Allow: allow, Dir: dir, Scratch: filepath.Join(t.TempDir(), "scratch"), Cache: goCache(), Run: boxed().Run}
 }
 
 func open(t testing.TB, o trial.Options) *trial.Trial {

@@ -1,5 +1,3 @@
-//go:build unix
-
 package trial_test
 
 import (
@@ -14,28 +12,17 @@ import (
 	"time"
 
 	"tracerag/repair/patch"
-	"tracerag/repair/sandbox"
 	"tracerag/repair/trial"
 )
 
 // childVariable makes the test program judge a change: directory, scratch directory and build cache.
 const childVariable = "TRACERAG_TEST_TRIAL"
 
-func TestMain(m *testing.M) {
-	if v := os.Getenv(childVariable); v != "" {
-		parts := strings.Split(v, "\n")
-		if err := judgeOnce(parts[0], parts[1], parts[2]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-func judgeOnce(dir, scratch, cache string) error {
+func judgeOnce(args string) error {
+	dir, rest, _ := strings.Cut(args, "\n")
+	scratch, cache, _ := strings.Cut(rest, "\n")
 	ctx := context.Background()
-	tr, err := trial.Open(ctx, trial.Options{Dir: dir, Scratch: scratch, Cache: cache, Runs: 1, Run: sandbox.New(nil).Run})
+	tr, err := trial.Open(ctx, trial.Options{Dir: dir, Scratch: scratch, Cache: cache, Runs: 1, Run: boxed().Run})
 	if err != nil {
 		return err
 	}
@@ -77,7 +64,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := time.Since(start)
-	other := open(t, trial.Options{Dir: dir, Scratch: scratch, Cache: goCache(), Run: sandbox.New(nil).Run})
+	other := open(t, trial.Options{Dir: dir, Scratch: scratch, Cache: goCache(), Run: boxed().Run})
 	killed, n := 0, 6
 	for range n {
 		c := child()
