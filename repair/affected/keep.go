@@ -17,7 +17,8 @@ import (
 // version is of what is kept. Another one's files are not read.
 const version = 1
 
-// program is what is known of a package's test program.
+// program is what is known of a package's test program. It is kept beside the store of package knowledge, and not in
+// it: a run there is of one test or of one program, and its edges do not say which of many tests made a call.
 type program struct {
 	Version int    `json:"version"`
 	Key     string `json:"key"`

@@ -53,7 +53,8 @@ type Options struct {
 	Share float64
 }
 
-// DefaultShare is what bench/affected found to be enough on two repositories.
+// DefaultShare leaves the first tests of goldmark in one test program (bench/affected). With twice as much they were in
+// two or three, and building those took more time than the tests.
 const DefaultShare = 0.05
 
 // opening is how long it takes to link and start one more test program, in seconds, beside its tests.
