@@ -290,7 +290,7 @@ func (m *measurement) run(ctx context.Context) error {
 	if done > 0 {
 		attempt = have[done-1].Attempt + 1
 	}
-	for ; done < m.n && attempt < uint64(20*m.n); attempt++ {
+	for ; done < m.n && attempt < uint64(20*m.n+100); attempt++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

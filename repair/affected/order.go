@@ -10,7 +10,8 @@ import (
 // Of a function that a hundred tests run, the first few that run it in different ways find
 // nearly all that the hundred find. So tests are ordered by what they add, for the time that they take: a
 // caller, a line of a call, an order of magnitude of calls that the tests before them have not had. When nothing is
-// new any more, it begins afresh with those that are left.
+// new any more, it begins afresh with those that are left. What does not fit into the budget waits until the end; shorter
+// tests behind it may still fit.
 
 // candidate is a test that may be chosen.
 type candidate struct {
@@ -41,22 +42,20 @@ func (w *want) order(deps []*pkg) *Selection {
 	for _, t := range slices.SortedFunc(maps.Keys(w.sure), compareTests) {
 		add(t)
 	}
-	sure := len(out.Tests)
 	var left []*candidate
 	for _, t := range slices.SortedFunc(maps.Keys(w.reached), compareTests) {
 		if !chosen[t] {
 			left = append(left, &candidate{t, w.m.seconds(t), slices.Sorted(maps.Keys(w.reached[t]))})
 		}
 	}
-	// Whatever is chosen, one program has to be built: that is not counted. Less than half of what another one
-	// costs is not worth saving.
+	// Less than half of what another test program costs is not worth saving.
 	budget := max(w.m.options.Share*w.m.suite(), opening/2)
 	spent := 0.0
-	out.First = sure
+	out.First = len(out.Tests)
 	for _, t := range out.Tests {
 		out.Seconds += w.m.seconds(t)
 	}
-	full := false
+	var later []Test
 	covered := map[uint64]bool{}
 	for len(left) > 0 {
 		best, score, fresh := 0, -1.0, false
@@ -82,20 +81,26 @@ func (w *want) order(deps []*pkg) *Selection {
 		}
 		c := left[best]
 		left = slices.Delete(left, best, best+1)
+		cost := c.seconds
+		if !opened[c.Package] {
+			cost += opening
+		}
+		switch {
+		case out.First == 0: // one is always chosen, whatever it costs
+		case spent+cost > budget:
+			later = append(later, c.Test)
+			continue
+		default:
+			spent += cost
+		}
 		for _, way := range c.ways {
 			covered[way] = true
 		}
-		if len(opened) > 0 && !opened[c.Package] {
-			spent += opening
-		}
-		spent += c.seconds
 		add(c.Test)
-		if !full && (spent <= budget || out.First == 0) {
-			out.First = len(out.Tests)
-			out.Seconds += c.seconds
-		} else {
-			full = true
-		}
+		out.First, out.Seconds = len(out.Tests), out.Seconds+c.seconds
+	}
+	for _, t := range later {
+		add(t)
 	}
 	return out
 }
