@@ -271,7 +271,7 @@ func (s *slot) list(ctx context.Context, dir string, patterns ...string) ([]*pkg
 			return nil, &GoFailed{"go list " + strings.Join(patterns, " "), r.out}
 		}
 		p.module = dir
-		if p.Dir == "" && len(p.Deps) == 0 {
+		if p.Dir == "" && p.Error == nil {
 			continue // a pattern that means no package
 		}
 		list = append(list, p)

@@ -140,7 +140,7 @@ func (s *slot) packages(ctx context.Context, wanted []TestID, p patch.Patch) ([]
 			return nil, err
 		}
 		for _, p := range got {
-			if !seen[p.ImportPath] && within(s.root, p.Dir) {
+			if !seen[p.ImportPath] && (within(s.root, p.Dir) || p.Dir == "") {
 				seen[p.ImportPath] = true
 				list = append(list, p)
 			}
