@@ -195,8 +195,8 @@ func keep(file string, o *outcome) error {
 // measure measures a case.
 func measure(ctx context.Context, log io.Writer, set settings, c *corpus.Case, clone corpus.Clone, cheats bool) (*outcome, error) {
 	o := &outcome{ID: c.ID, Repo: c.Repo}
-	dir := filepath.Join(set.work, "tree")
-	if err := os.RemoveAll(dir); err != nil {
+	dir, err := os.MkdirTemp(set.work, "tree-")
+	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)

@@ -10,6 +10,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -191,6 +192,9 @@ const (
 	Absent  Outcome = "absent"
 )
 
+// maxReport bounds a report; what is beyond it is as if it had not been written.
+const maxReport = 256 << 20
+
 // observed is what a test program reported.
 type observed struct {
 	began    bool // the program came to a test
@@ -203,7 +207,12 @@ type observed struct {
 // read reads a report up to the first line that the package testing did not write.
 func (o *observer) read(file string) (observed, error) {
 	r := observed{outcomes: map[string]Outcome{}}
-	data, err := os.ReadFile(file)
+	f, err := os.Open(file)
+	if err != nil {
+		return r, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxReport))
 	if err != nil {
 		return r, err
 	}

@@ -24,6 +24,7 @@ import (
 	"sync"
 	"time"
 
+	"tracerag/phrase"
 	"tracerag/repair/patch"
 	"tracerag/repair/sandbox"
 )
@@ -34,7 +35,7 @@ type TestID struct {
 	Name    string // TestX, TestX/a_subtest, FuzzX, ExampleX
 }
 
-func (t TestID) String() string { return t.Package + ":" + t.Name }
+func (t TestID) String() string { return t.Package + ":" + phrase.Cut(t.Name, maxName) }
 
 // top is the name of the function.
 func (t TestID) top() string {
@@ -59,7 +60,8 @@ type Options struct {
 	Run func(context.Context, sandbox.Command) (sandbox.Result, error)
 	// Allow says which reasons against a change ([patch.Patch.Weakens]) don't count. nil: none.
 	Allow func(patch.Reason) bool
-	// Affected is which tests ran what a change changes, by their traces. It may be nil.
+	// Affected is which tests ran what a change changes, by their traces. Those of packages
+	// that are not in Suite don't run: what they do without the change is not known. It may be nil.
 	Affected func(context.Context, patch.Patch) ([]TestID, error)
 	// Progress is called as steps begin. It may be nil.
 	Progress func(step string)

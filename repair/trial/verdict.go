@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"tracerag/phrase"
 )
 
 // Stage is a step of a verdict. Each is reached only if those before it accept the change.
@@ -43,6 +45,9 @@ type Failure struct {
 	Output  string  `json:",omitempty"` // a part of it
 }
 
+// maxName bounds the name of a test in a sentence; a program makes those of subtests.
+const maxName = 300
+
 // maxFailures bounds a verdict; Reason says how many there are.
 const maxFailures = 20
 
@@ -60,7 +65,7 @@ func (v Verdict) String() string {
 	for _, f := range v.Failures {
 		name := f.Package
 		if f.Test != "" {
-			name += ":" + f.Test
+			name += ":" + phrase.Cut(f.Test, maxName)
 		}
 		switch {
 		case f.Is != "" && f.Was != "":
