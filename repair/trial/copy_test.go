@@ -156,7 +156,8 @@ func TestPresentState(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := open(t, options(t, filepath.Join(dir, "use")))
-	err := tr.With(t.Context(), patch.Patch{}, func(root string) error {
+	err := tr.Use(t.Context(), patch.Patch{}, func(c *trial.Copy) error {
+		root := c.Root
 		var names []string
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() {

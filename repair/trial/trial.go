@@ -257,23 +257,6 @@ func (s *slot) inCopy(name string) string {
 	return filepath.Join(s.around, rel)
 }
 
-// With has f use a copy of the tree with a patch: to record a candidate's run. The
-// environment is that of a command in it.
-func (t *Trial) With(ctx context.Context, p patch.Patch, f func(root string) error) error {
-	if err := t.base.check(p); err != nil {
-		return &Refused{err.Error()}
-	}
-	s, err := t.take(ctx)
-	if err != nil {
-		return err
-	}
-	defer t.release(s)
-	if err := t.base.with(p).settle(ctx, s.root); err != nil {
-		return err
-	}
-	return f(s.root)
-}
-
 // Refused is the error of a patch that does not fit the tree.
 type Refused struct{ Why string }
 

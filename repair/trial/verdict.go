@@ -27,22 +27,22 @@ var Stages = []Stage{Guard, Builds, Vets, Wants, Affects, Packages, Suite}
 // Verdict is what a trial says of a change. It contains text of programs under test:
 // whoever shows it masks it.
 type Verdict struct {
-	Accepted bool
-	Stage    Stage                   // that refused it, or the last one
-	Reason   string                  // a sentence
-	Failures []Failure               `json:",omitempty"`
-	Unsteady []TestID                `json:",omitempty"` // failed beside others, and passed twice alone
-	Tests    int                     // that ran in the last stage in which they did, functions and subtests
-	Times    map[Stage]time.Duration `json:",omitempty"`
+	Accepted bool                    `json:"accepted"`
+	Stage    Stage                   `json:"stage"`  // that refused it, or the last one
+	Reason   string                  `json:"reason"` // a sentence
+	Failures []Failure               `json:"failures,omitempty"`
+	Unsteady []TestID                `json:"unsteady,omitempty"` // failed beside others, and passed twice alone
+	Tests    int                     `json:"tests"`              // that ran in the last stage in which they did, functions and subtests
+	Times    map[Stage]time.Duration `json:"nanoseconds,omitempty"`
 }
 
 // Failure is a test that fails, or a package that doesn't build or has findings.
 type Failure struct {
-	Package string
-	Test    string  `json:",omitempty"`
-	Was     Outcome `json:",omitempty"` // before any change; "": it was not there
-	Is      Outcome `json:",omitempty"`
-	Output  string  `json:",omitempty"` // a part of it
+	Package string  `json:"package"`
+	Test    string  `json:"test,omitempty"`
+	Was     Outcome `json:"was,omitempty"` // before any change; "": it was not there
+	Is      Outcome `json:"is,omitempty"`
+	Output  string  `json:"output,omitempty"` // a part of it
 }
 
 // maxName bounds the name of a test in a sentence; a program makes those of subtests.
