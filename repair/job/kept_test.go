@@ -1,0 +1,74 @@
+package job
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tracerag/repair"
+	"tracerag/repair/trial"
+)
+
+// TestLoad: the last repair is found, or one by the beginning of its ID; what has not come to an end says
+// so, and a name that is no ID leads nowhere.
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	none := new(NoneError)
+	if _, err := Load(dir, ""); !errors.As(err, &none) || err.Error() != "no repair is kept" {
+		t.Error(err)
+	}
+	for i, id := range []string{"aaaa00000001", "bbbb00000002"} {
+		j := &Job{dir: filepath.Join(dir, id)}
+		if err := j.keep("job.json", Spec{Report: "report " + id, Package: "./table", Test: "TestBorder"}); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().Add(time.Duration(i-10) * time.Minute)
+		if err := os.Chtimes(filepath.Join(dir, id, "job.json"), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := &Job{dir: filepath.Join(dir, "aaaa00000001")}
+	accepted := &repair.Candidate{Number: 2, Diff: "+b\n", Votes: 2, Verdict: &trial.Verdict{Accepted: true, Stage: trial.Suite}}
+	if err := first.keep("result.json", repair.Result{Number: 2, Why: "it is the only one", Candidates: []*repair.Candidate{
+		{Number: 1, Diff: "+a\n", Verdict: &trial.Verdict{Stage: trial.Wants, Reason: "TestBorder fails"}}, accepted, {Number: 3, Like: 2}, {Number: 4, Wrong: "no reply was right"},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	k, err := Load(dir, "")
+	if err != nil || k.ID != "bbbb00000002" || !strings.Contains(k.String(), "it has not come to an end") {
+		t.Errorf("%v %v", k, err)
+	}
+	if spec, err := Last(dir); err != nil || spec.Report != "report bbbb00000002" {
+		t.Error(spec, err)
+	}
+	k, err = Load(dir, "aaa")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"repair aaaa00000001\ntest ./table:TestBorder\nreport report aaaa00000001\n", "candidate 1: refused (wanted): TestBorder fails\n", "+a\n", "candidate 2: accepted, 2 candidates agree\n+b\n", "candidate 3: as candidate 2\n", "candidate 4: no reply was right\n", "candidate 2 was chosen: it is the only one\n"} {
+		if !strings.Contains(k.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, k)
+		}
+	}
+	for _, id := range []string{"cccc", "../" + filepath.Base(dir), "aaaa00000001/../bbbb00000002", "."} {
+		if _, err := Load(dir, id); !errors.As(err, &none) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "aaaa00000001", "result.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir, "aaaa"); err == nil || !strings.Contains(err.Error(), "repair aaaa00000001") {
+		t.Error(err)
+	}
+}
+
+// TestPattern: a test's name is itself in a pattern.
+func TestPattern(t *testing.T) {
+	if got := Pattern("TestX/a.b/c"); got != `^TestX$/^a\.b$/^c$` {
+		t.Error(got)
+	}
+}
