@@ -55,6 +55,8 @@ type Options struct {
 	Knowledge Knowledge
 	// Record runs a command and records it; nil: the user has not allowed it.
 	Record func(context.Context, Command) (*Recorded, error)
+	// Try judges a change by tests, in a copy of the files; nil: it is not allowed to.
+	Try func(context.Context, Change) (*Tried, error)
 	// Mask hides secrets. It is called on all text that is answered, also on texts
 	// that it has been called on before.
 	Mask    func(string) string
@@ -152,6 +154,7 @@ func newServer(o Options, tick time.Duration) *sdk.Server {
 	s.addCompare(out)
 	s.addValues(out)
 	s.addRecord(out)
+	s.addTry(out)
 	if s.Knowledge != nil {
 		s.addKnowledge(out)
 	}

@@ -33,13 +33,18 @@ func recorder(_ context.Context, c Command) (*Recorded, error) {
 	return &Recorded{IDs: []string{"c5c5c5c5"}, Output: fmt.Sprintf("%q in %s for %s\npassword: %s\n", c.Args, filepath.Base(c.Dir), c.Timeout, secret)}, nil
 }
 
+// judge is an Options.Try that runs nothing.
+func judge(_ context.Context, c Change) (*Tried, error) {
+	return &Tried{Stage: "wanted", Text: fmt.Sprintf("refused at wanted: %s in %s fails\npassword: %s\n", c.Test, c.Package, secret)}, nil
+}
+
 // TestTools calls every tool, and has golden files of what it answers.
 func TestTools(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "work")
 	if err := os.MkdirAll(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c := client(t, Options{Record: recorder, Dir: dir})
+	c := client(t, Options{Record: recorder, Try: judge, Dir: dir})
 	tests := []struct {
 		name, tool string
 		in         args
@@ -74,6 +79,7 @@ func TestTools(t *testing.T) {
 		{"compare_focus", "compare", args{"a": "c5c5c5c5", "b": "ad3ad3ad", "focus": "csvview.Render"}},
 		{"values", "values", args{"trace": "c5c5c5c5"}},
 		{"record", "record", args{"command": []string{"./app", "--csv", "x y"}, "dir": "sub", "timeout_seconds": 5}},
+		{"try_change", "try_change", args{"change": "--- a/x.go\n+++ b/x.go\n", "test": "./table:TestBorder", "dir": "sub"}},
 	}
 	asked := map[string]bool{}
 	for _, tt := range tests {
@@ -133,6 +139,47 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// TestTry: a change is judged in a directory below the server's, for a test that is named in full,
+// and only if the user allowed it.
+func TestTry(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var tried []Change
+	c := client(t, Options{Dir: dir, Try: func(_ context.Context, c Change) (*Tried, error) {
+		tried = append(tried, c)
+		return &Tried{Stage: "build", Text: "refused at build: x.go:1: it does not compile\n" + strings.Repeat("more\n", 5000)}, nil
+	}})
+	text, failed, _ := ask(t, c, "try_change", args{"change": "== x.go\n", "test": "./table:TestBorder/wide", "dir": "sub", "max_tokens": 200})
+	if failed || !strings.HasPrefix(text, "refused at build: x.go:1: it does not compile\n") || !strings.Contains(text, "lines of output") {
+		t.Errorf("%v %q", failed, text)
+	}
+	if want := (Change{"== x.go\n", "./table", "TestBorder/wide", filepath.Join(dir, "sub")}); len(tried) != 1 || tried[0] != want {
+		t.Errorf("%+v, want %+v", tried, want)
+	}
+	for _, x := range []struct {
+		args args
+		want string
+	}{
+		{args{"change": " \n"}, "no change: give a unified diff"},
+		{args{"change": "x", "test": "TestBorder"}, "give package and test"},
+		{args{"change": "x", "test": "./table:"}, "give package and test"},
+		{args{"change": "x", "dir": ".."}, "outside"},
+	} {
+		if text, failed, _ := ask(t, c, "try_change", x.args); !failed || !strings.Contains(text, x.want) {
+			t.Errorf("%v: %v %q", x.args, failed, text)
+		}
+	}
+	if len(tried) != 1 {
+		t.Errorf("%d were tried", len(tried))
+	}
+	forbidden := client(t, Options{Dir: dir})
+	if text, failed, _ := ask(t, forbidden, "try_change", args{"change": "x"}); !failed || !strings.Contains(text, ErrNotAllowed.Error()) {
+		t.Errorf("without leave: %v %q", failed, text)
+	}
+}
+
 // TestToolsExplainThemselves: an agent knows a tool by what the server says of it.
 func TestToolsExplainThemselves(t *testing.T) {
 	c := client(t, Options{Knowledge: sources.New(nil, index.Options{})})
@@ -143,7 +190,7 @@ func TestToolsExplainThemselves(t *testing.T) {
 	var names []string
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
-		if readOnly := tool.Annotations != nil && tool.Annotations.ReadOnlyHint; readOnly == (tool.Name == "record") {
+		if readOnly := tool.Annotations != nil && tool.Annotations.ReadOnlyHint; readOnly == (tool.Name == "record" || tool.Name == "try_change") {
 			t.Errorf("%s: read-only is %v", tool.Name, readOnly)
 		}
 		data, err := json.Marshal(tool.InputSchema)
@@ -168,7 +215,7 @@ func TestToolsExplainThemselves(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if want := []string{"call_tree", "callees", "callers", "compare", "context", "index", "list_traces", "locate", "prompt", "rank", "record", "refresh", "source", "tests_of", "unit", "values"}; !slices.Equal(names, want) {
+	if want := []string{"call_tree", "callees", "callers", "compare", "context", "index", "list_traces", "locate", "prompt", "rank", "record", "refresh", "source", "tests_of", "try_change", "unit", "values"}; !slices.Equal(names, want) {
 		t.Errorf("the tools are %q, want %q", names, want)
 	}
 }
