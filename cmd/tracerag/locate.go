@@ -131,7 +131,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	g := &guided.Guide{Store: s, Options: locate.Options{Limit: *limit, Nearest: near}, Search: search, Secrets: a.masker()}
-	found, failed := a.guided(ctx, s, g, &m, q, guided.How(how), transcript, *summarise)
+	found, failed := a.locateBy(ctx, s, g, &m, q, guided.How(how), transcript, *summarise)
 	if found != nil {
 		if err := a.printLocated(found, *asJSON); err != nil {
 			return a.fail(err)
@@ -150,9 +150,9 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	return exitOK
 }
 
-// guided locates, with a model if how asks for one. With an error there may be what was found
+// locateBy locates, with a model if how asks for one. With an error there may be what was found
 // until then.
-func (a *app) guided(ctx context.Context, s *sqlite.Store, g *guided.Guide, m *meteredFlags, q locate.Question, how guided.How, transcript string, summarise bool) (_ *guided.Answer, err error) {
+func (a *app) locateBy(ctx context.Context, s *sqlite.Store, g *guided.Guide, m *meteredFlags, q locate.Question, how guided.How, transcript string, summarise bool) (_ *guided.Answer, err error) {
 	if how == guided.Words {
 		return g.Locate(ctx, q, how)
 	}
