@@ -301,7 +301,7 @@ func (h *hostileFile) make(t *testing.T, path string) int64 {
 
 // takesTrace is how each command is given a trace; nil: it takes none.
 var takesTrace = map[string]func(file string) [][]string{
-	"run": nil, "attach": nil, "window": nil, "index": nil, "locate": nil, "doctor": nil, "completion": nil, "eval": nil,
+	"run": nil, "attach": nil, "window": nil, "index": nil, "locate": nil, "fix": nil, "doctor": nil, "completion": nil, "eval": nil,
 	"ask":     one("ask", "--dry-run", "TRACE", "what does f do?"),
 	"compare": one("compare", "TRACE", "TRACE"),
 	"tree": func(f string) [][]string {

@@ -26,6 +26,7 @@ import (
 	"tracerag/prompt"
 	"tracerag/redact"
 	"tracerag/redact/redacttest"
+	"tracerag/repair/patch"
 	"tracerag/visible"
 )
 
@@ -267,6 +268,9 @@ func (l *leaker) looks() map[string][][]string {
 		"locate": {{"--knowledge", l.known(), question}, {"--knowledge", l.known(), "--json", question}, {"--knowledge", l.known(), "--in", controls, question}, {"--knowledge", l.known(), "--trace", first, "main.main form1 take1 dbPassword"},
 			{"--knowledge", l.known(), "--trace", first, "--how=rerank", question}, {"--knowledge", l.known(), "--trace", first, "--how=summaries", "--json", question}},
 	}
+	l.write("change.diff", "--- a/main.go\n+++ b/main.go\n@@ -1 +1 @@\n-"+l.args+"\n+"+controls+"\n")
+	l.write("reply.md", patch.Format([]patch.Edit{{File: "main.go", Text: "func take1() { println(\"" + controls + "\") }\n"}}))
+	out["fix"] = [][]string{{"--knowledge", l.known(), "--test", ".:TestNone", question}, {"--test", ".:" + controls, question}, {"--candidate", at("change.diff"), question}, {"--candidate", at("reply.md"), "--json"}, {"--candidate", controls}, {"--show=" + controls}, {"--show"}}
 	l.write("cases.jsonl", fmt.Sprintf(`{"id":"a","report":%q,"files":["main.go"],"functions":["main"]}`, "main.main form1 take1 dbPassword "+l.args))
 	l.write("commit.jsonl", `{"id":"a","repo":"a/b","commit":"0123456789","report":"x","files":["main.go"]}`)
 	out["eval"] = append(out["eval"], []string{"locate", "--repo", l.module, "--knowledge", l.known(), at("cases.jsonl")}, []string{"locate", "--json", "--repo", l.module, "--knowledge", l.known(), at("cases.jsonl")},
@@ -407,6 +411,7 @@ func (l *leaker) agent() {
 		"callees":     {{"name": "main", "max_tokens": 50000}, {"name": controls}},
 		"tests_of":    {{"name": "form1"}, {"name": controls}},
 		"refresh":     {{}},
+		"try_change":  {{"change": controls}, {"change": "--- a/main.go\n+++ b/main.go\n@@ -1 +1 @@\n-" + l.args + "\n+x\n"}, {"change": patch.Format([]patch.Edit{{File: "main.go", Text: "func take1() {}\n"}}), "test": ".:" + controls}},
 	}
 	tools, err := session.ListTools(l.t.Context(), nil)
 	if err != nil {

@@ -28,9 +28,6 @@ import (
 	"tracerag/repair/sandbox"
 )
 
-// sandboxArg makes this program the inner step of a sandbox.
-const sandboxArg = "__sandbox"
-
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == sandboxArg {
 		os.Exit(sandbox.Inner())

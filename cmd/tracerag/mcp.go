@@ -8,12 +8,16 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/spf13/pflag"
+
 	"tracerag/mcp"
 	"tracerag/output"
 	"tracerag/phrase"
 	"tracerag/record"
+	"tracerag/repair/job"
 	"tracerag/terminal"
 	"tracerag/trace/store"
+	"tracerag/visible"
 )
 
 const mcpHelp = `
@@ -24,10 +28,10 @@ standard input and output. The agent starts it:
   codex mcp add tracerag -- tracerag mcp
 
 Its tools are context, index, list_traces, call_tree, source, rank, prompt, compare,
-values and record, and about the source, without a run: locate, unit, callers, callees,
+values, record and try_change, and about the source, without a run: locate, unit, callers, callees,
 tests_of and refresh. They read only traces of the store, .pb.gz files below the working
-directory and indexed repositories, and mask secrets. record runs programs, only with
---allow-run. See docs/mcp.md.`
+directory and indexed repositories, and mask secrets. record and try_change run programs,
+only with --allow-run. See docs/mcp.md.`
 
 func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, mcpHelp)
@@ -62,6 +66,7 @@ func runMCP(a *app, ctx context.Context, c *command, args []string) int {
 		}
 		q := record.NewQueue(s, self)
 		defer q.Close()
+		o.Try = func(ctx context.Context, c mcp.Change) (*mcp.Tried, error) { return a.tryForAgent(ctx, c) }
 		o.Record = func(ctx context.Context, c mcp.Command) (*mcp.Recorded, error) { return recordForAgent(ctx, q, s, c) }
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -87,6 +92,18 @@ func recordForAgent(ctx context.Context, q *record.Queue, s *store.Store, c mcp.
 		return nil, err
 	}
 	return &mcp.Recorded{IDs: rec.Traces, Code: rec.Code, TimedOut: rec.TimedOut, Output: rec.Output, LeftOut: rec.LeftOut}, nil
+}
+
+// tryForAgent judges a change, which the server has checked.
+func (a *app) tryForAgent(ctx context.Context, c mcp.Change) (*mcp.Tried, error) {
+	var limits sandboxFlags
+	limits.add(pflag.NewFlagSet("", pflag.ContinueOnError)) // its defaults
+	r := &repairing{app: a, fixFlags: &fixFlags{limits: limits}, spec: job.Spec{Dir: c.Dir, Package: c.Package, Test: c.Test}}
+	v, _, _, err := r.try(ctx, []byte(c.Text), nil)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.Tried{Accepted: v.Accepted, Stage: string(v.Stage), Text: visible.Text(v.String())}, nil
 }
 
 type nopCloser struct{ io.Writer }

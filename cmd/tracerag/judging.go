@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tracerag/repair"
+	"tracerag/repair/evidence"
+	"tracerag/repair/job"
+	"tracerag/repair/patch"
+	"tracerag/repair/trial"
+	"tracerag/visible"
+)
+
+// fixFlags are those of fix.
+type fixFlags struct {
+	test, candidate, show, transcript string
+	apply, resume, json, tests        bool
+	how                               string
+	suite, buildFlags                 []string
+	o                                 repair.Options
+	limits                            sandboxFlags
+	done                              func() // ends the line that says what takes long
+}
+
+// others are all names but one.
+func others(names []string, but string) (out []string) {
+	for _, n := range names {
+		if n != but {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+const fixSchema = "tracerag.fix/1"
+
+// saidFix is what fix --json prints.
+type saidFix struct {
+	Schema  string         `json:"schema"`
+	ID      string         `json:"id"`
+	Report  string         `json:"report"`
+	Test    repair.Test    `json:"test"`
+	Places  []repair.Place `json:"places,omitempty"`
+	Result  *repair.Result `json:"result,omitempty"`
+	Verdict *trial.Verdict `json:"verdict,omitempty"` // of --candidate
+	Diff    string         `json:"diff,omitempty"`
+	Notes   []string       `json:"notes,omitempty"`
+
+	root string // of the tree
+}
+
+// judged prints a verdict on somebody's change.
+func (r *repairing) judged(ctx context.Context) (int, error) {
+	data, err := r.readCandidate()
+	if err != nil {
+		return 0, err
+	}
+	v, said, p, err := r.try(ctx, data, r.before)
+	r.stepped()
+	if err != nil {
+		return 0, err
+	}
+	if r.json {
+		said.Verdict = &v
+		err = r.printJSON(said)
+	} else {
+		_, err = fmt.Fprint(r.stdout, visible.Text(v.String()))
+	}
+	if err != nil {
+		return 0, err
+	}
+	if !v.Accepted {
+		return exitFailure, nil
+	}
+	return exitOK, r.applied(said.root, p)
+}
+
+// readCandidate reads somebody's change.
+func (r *repairing) readCandidate() (data []byte, err error) {
+	if r.candidate == "-" {
+		data, err = io.ReadAll(r.stdin)
+	} else {
+		data, err = os.ReadFile(r.absolute(r.candidate))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the change: %w", err)
+	}
+	r.masker().LearnText(string(data))
+	return data, nil
+}
+
+// try judges a change: a diff, or files with whole declarations. before hears what the tests do without it.
+func (r *repairing) try(ctx context.Context, data []byte, before func(*trial.Baseline)) (v trial.Verdict, said saidFix, p *patch.Patch, err error) {
+	o, err := r.options()
+	if err != nil {
+		return v, said, nil, err
+	}
+	j, err := job.Open(ctx, o)
+	if err != nil {
+		return v, said, nil, err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	// Before minutes of tests: is it a change at all?
+	if p, err = readChange(j.Root(), data); err != nil {
+		return v, said, nil, err
+	}
+	b, err := j.Baseline(ctx)
+	if err != nil {
+		return v, said, nil, err
+	}
+	if before != nil {
+		before(b)
+	}
+	if v, err = j.Judge(ctx, p); err != nil {
+		return v, said, nil, err
+	}
+	return v, saidFix{Schema: fixSchema, ID: j.ID, Report: r.spec.Report, Diff: string(p.Diff()), root: j.Root()}, p, nil
+}
+
+// readChange reads a diff, or a model's reply.
+func readChange(root string, data []byte) (*patch.Patch, error) {
+	diff, wrong := patch.ReadDiff(root, data)
+	if wrong == nil {
+		return diff, nil
+	}
+	edits, err := patch.ParseReply(root, string(data))
+	if err != nil {
+		if strings.Contains(string(data), "```") {
+			return nil, err
+		}
+		return nil, wrong
+	}
+	return patch.Apply(root, edits)
+}
+
+// applied changes the user's files, if that was asked for.
+func (r *repairing) applied(root string, p *patch.Patch) error {
+	if !r.apply {
+		return nil
+	}
+	if err := p.Write(root); err != nil {
+		return fmt.Errorf("the files were not changed: %w", err)
+	}
+	for _, f := range p.Files {
+		r.note("changed %s", visible.Line(filepath.FromSlash(f.Name)))
+	}
+	return nil
+}
+
+// evidenceText says what was found, for people.
+func evidenceText(f *evidence.Found) string {
+	var b strings.Builder
+	for i, p := range f.Task.Places {
+		name := p.Name
+		if name == "" {
+			name = "(new)"
+		}
+		fmt.Fprintf(&b, "\n%2d  %s  %s", i+1, visible.Line(name), visible.Line(p.File))
+		if p.Plan != "" {
+			fmt.Fprintf(&b, "\n      %s", visible.Line(p.Plan))
+		}
+	}
+	return b.String()
+}

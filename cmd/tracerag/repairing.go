@@ -1,0 +1,372 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tracerag/knowledge"
+	"tracerag/knowledge/sqlite"
+	"tracerag/llm"
+	"tracerag/llm/metered"
+	"tracerag/locate/guided"
+	"tracerag/phrase"
+	"tracerag/prompt"
+	"tracerag/prompt/tokens"
+	"tracerag/repair"
+	"tracerag/repair/evidence"
+	"tracerag/repair/job"
+	"tracerag/repair/patch"
+	"tracerag/repair/sandbox"
+	"tracerag/repair/trial"
+	"tracerag/summary"
+	"tracerag/trace/store"
+	"tracerag/visible"
+)
+
+// repairing is one fix on its way.
+type repairing struct {
+	*app
+	*fixFlags
+	knowledge *knowledgeFlags
+	model     *meteredFlags
+	spec      job.Spec
+}
+
+// repairs is the directory of all repairs.
+func (a *app) repairs() (string, error) {
+	s, err := a.store()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(s.Dir(), "fixes"), nil
+}
+
+// options are those of a repair, with what every trial needs.
+func (r *repairing) options() (o job.Options, err error) {
+	kept, err := r.repairs()
+	if err != nil {
+		return o, err
+	}
+	if r.resume {
+		if r.spec, err = job.Last(kept); err != nil {
+			return o, err
+		}
+	}
+	r.masker().LearnText(r.spec.Report)
+	self, err := os.Executable()
+	return job.Options{Spec: r.spec, Kept: kept, Wait: func() { r.note("another tracerag repairs here: waiting for it") }, Step: r.step,
+		Trial: trial.Options{Suite: r.suite, Flags: r.goFlags(), Limits: r.limits.limits(), Run: sandbox.New([]string{self, sandboxArg}).Run, Allow: func(patch.Reason) bool { return r.tests }}}, err
+}
+
+func (r *repairing) run(ctx context.Context) (code int, err error) {
+	if r.candidate != "" {
+		return r.judged(ctx)
+	}
+	o, err := r.options()
+	if err != nil {
+		return 0, err
+	}
+	known, err := r.app.knowledge(ctx, r.knowledge, filepath.Dir(o.Kept))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = known.Close() }()
+	model, err := r.equip(ctx, &o, known)
+	if err != nil {
+		return 0, err
+	}
+	j, err := job.Open(ctx, o)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	defer r.stepped()
+	r.left(j.Left())
+	b, err := j.Baseline(ctx)
+	r.stepped()
+	if err != nil {
+		return 0, err
+	}
+	r.before(b)
+	return r.change(ctx, j, model)
+}
+
+// equip adds what a repair needs beside a trial: the model (nil: none is configured), what records, and
+// what looks for places.
+func (r *repairing) equip(ctx context.Context, o *job.Options, known *sqlite.Store) (*metered.Model, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	repository, err := r.repository(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	how := guided.How(r.how)
+	model, err := r.asked(known)
+	if errors.Is(err, llm.ErrNotConfigured) {
+		model, how, err = nil, guided.Words, nil
+	}
+	o.Below = func(root string) (string, error) { return below(repository.Root, root) }
+	o.Record = recorder(self)
+	o.Collector = func(s *store.Store) *evidence.Collector { return r.collector(s, known, repository, model, how) }
+	return model, err
+}
+
+// step shows what takes long.
+func (r *repairing) step(what string) {
+	r.stepped()
+	r.done = r.wait(what)
+}
+
+func (r *repairing) stepped() {
+	if r.done != nil {
+		r.done()
+		r.done = nil
+	}
+}
+
+// left says what of the tree is not in the copy.
+func (r *repairing) left(all []string) {
+	all = slices.DeleteFunc(all, func(l string) bool { return strings.HasPrefix(l, store.DirName) })
+	const most = 5
+	for _, l := range all[:min(len(all), most)] {
+		r.note("not in the copy: %s", visible.Line(l))
+	}
+	if more := len(all) - most; more > 0 {
+		r.note("not in the copy: %d more", more)
+	}
+}
+
+// before says what the tests do before any change.
+func (r *repairing) before(b *trial.Baseline) {
+	if flaky := b.Flaky(); len(flaky) > 0 {
+		r.note("%s flaky and %s: %s", phrase.Plural(len(flaky), "test is", "tests are"), "not counted", visible.Line(names(flaky)))
+	}
+	if failing := b.Failing(); len(failing) > 1 {
+		r.note("%s before any change, and may fail: %s", phrase.Plural(len(failing), "test fails", "tests fail"), visible.Line(names(failing)))
+	}
+}
+
+// names lists a few tests.
+func names(tests []trial.TestID) string {
+	const most = 5
+	var list []string
+	for _, t := range tests[:min(len(tests), most)] {
+		list = append(list, t.String())
+	}
+	if more := len(tests) - most; more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, ", ")
+}
+
+// asked is the model.
+func (r *repairing) asked(keep metered.Keeper) (*metered.Model, error) {
+	var tell func(metered.Exchange)
+	if r.transcript != "" {
+		t, err := metered.NewTranscript(r.transcript)
+		if err != nil {
+			return nil, err
+		}
+		tell = t.Tell
+	}
+	model, err := r.metered(r.model, keep, r.masker().Text, tell)
+	if err != nil {
+		return nil, err
+	}
+	return model, model.Affordable("repair code")
+}
+
+// repository is the one around, which is indexed.
+func (r *repairing) repository(ctx context.Context, s *sqlite.Store) (*knowledge.Repository, error) {
+	list, err := s.Repositories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir := r.spec.Dir
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	var found *knowledge.Repository
+	for i := range list {
+		if _, err := below(dir, list[i].Root); err == nil && (found == nil || len(list[i].Root) > len(found.Root)) {
+			found = &list[i]
+		}
+	}
+	if found == nil {
+		return nil, noProject(r.spec.Dir)
+	}
+	return found, nil
+}
+
+// below is where a directory is in another one, as a slash path.
+func below(dir, root string) (string, error) {
+	rel, err := filepath.Rel(root, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%s is not in %s", dir, root)
+	}
+	return path.Clean(filepath.ToSlash(rel)), nil
+}
+
+// collector collects evidence from the runs of a repair.
+func (r *repairing) collector(traces *store.Store, s *sqlite.Store, repository *knowledge.Repository, model *metered.Model, how guided.How) *evidence.Collector {
+	c := &evidence.Collector{Session: r.session(traces), How: how, Repository: repository, RunTokens: prompt.LongFrom / 4,
+		Guide: &guided.Guide{Store: s, Model: model, Search: guided.DefaultSearch, Secrets: r.masker()}}
+	c.Guide.Options.Limit = evidence.MostPlaces
+	if model != nil {
+		c.Guide.Book = &summary.Book{Store: s, Kept: s, Model: model.Name()}
+		c.RunTokens = min(c.RunTokens, repair.RunTokens(model))
+		c.Prompt.Model = model.Name()
+	}
+	return c
+}
+
+// goFlags are those of go build.
+func (r *repairing) goFlags() []string {
+	if len(r.buildFlags) == 0 {
+		return nil
+	}
+	return []string{"-tags=" + strings.Join(r.buildFlags, ",")}
+}
+
+// change repairs.
+func (r *repairing) change(ctx context.Context, j *job.Job, model *metered.Model) (int, error) {
+	found, err := j.Evidence(ctx)
+	r.stepped()
+	if found == nil {
+		return 0, err
+	}
+	for _, n := range found.Notes {
+		r.note("%s", visible.Line(n))
+	}
+	if err != nil {
+		return 0, err
+	}
+	r.note("places:%s", evidenceText(found))
+	f := &repair.Fixer{Model: model, Options: r.o, Learn: r.masker().LearnText, Masks: func(s string) bool { return r.masker().Clean(s) != s }, Tell: func(c *repair.Candidate) { r.note("%s", visible.Line(c.Text())) }}
+	f.Parallel = r.model.limits.Parallel
+	if model == nil {
+		return r.prepared(j, f, found)
+	}
+	if r.spec.Test == "" {
+		test, err := j.Reproduce(ctx, f, found)
+		r.stepped()
+		if err != nil {
+			return 0, err
+		}
+		r.note("%d of %d tests that were written from the report fail in the same way, as this one does:\n%s", test.Votes, test.Asked, visible.Text(test.Test.Source))
+		if found, err = j.Evidence(ctx); err != nil {
+			return 0, err
+		}
+		r.stepped()
+	}
+	result, err := j.Fix(ctx, f, found.Task)
+	r.stepped()
+	if result == nil {
+		return 0, err
+	}
+	for _, n := range result.Notes {
+		r.note("%s", visible.Line(n))
+	}
+	r.note("%s: %s", model.Name(), result.Totals)
+	if err != nil && result.Chosen == nil {
+		return 0, err
+	}
+	if err := r.printResult(j, found, result); err != nil {
+		return 0, err
+	}
+	if result.Chosen == nil {
+		return exitFailure, nil
+	}
+	return exitOK, r.applied(j.Root(), result.Chosen.Patch)
+}
+
+// printResult prints the change.
+func (r *repairing) printResult(j *job.Job, found *evidence.Found, result *repair.Result) error {
+	said := saidFix{Schema: fixSchema, ID: j.ID, Report: r.spec.Report, Test: found.Task.Test, Places: found.Task.Places, Result: result, Notes: found.Notes}
+	if c := result.Chosen; c != nil {
+		said.Diff = c.Diff
+		r.note("candidate %d: %s", c.Number, result.Why)
+	} else {
+		r.complain("no change was accepted: tracerag fix --show=%s prints what was tried", j.ID)
+	}
+	if r.json {
+		return r.printJSON(said)
+	}
+	_, err := fmt.Fprint(r.stdout, said.Diff)
+	return err
+}
+
+// prepared prints what a model would be asked, where none is configured.
+func (r *repairing) prepared(j *job.Job, f *repair.Fixer, found *evidence.Found) (int, error) {
+	f.Model = metered.New(metered.Options{Window: prompt.LongFrom, Count: tokens.For("").Count})
+	instructions, text, err := f.Question(found.Task)
+	if err != nil {
+		return 0, err
+	}
+	r.note("no language model is configured: this is the question. Judge an answer to it by tracerag fix --candidate FILE%s", r.sameTest())
+	_, err = fmt.Fprint(r.stdout, instructions+"\n\n"+r.masker().Clean(text))
+	return exitOK, err
+}
+
+func (r *repairing) sameTest() string {
+	if r.test == "" {
+		return ""
+	}
+	return " --test " + phrase.Quote(r.test)
+}
+
+// lastRepair stands for the last repair's ID.
+const lastRepair = "last"
+
+// showRepair prints what became of a repair.
+func (a *app) showRepair(x *fixFlags) int {
+	kept, err := a.repairs()
+	if err != nil {
+		return a.fail(err)
+	}
+	id := x.show
+	if id == lastRepair {
+		id = ""
+	}
+	result, err := job.Load(kept, id)
+	if err != nil {
+		return a.fail(err)
+	}
+	if x.json {
+		err = a.printJSON(result)
+	} else {
+		_, err = fmt.Fprint(a.stdout, visible.Text(result.String()))
+	}
+	if err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}
+
+// recorder records a test by this program, in the sandbox of the copy.
+func recorder(self string) func(context.Context, job.Recording) (string, error) {
+	return func(ctx context.Context, r job.Recording) (string, error) {
+		tool, err := r.Copy.Tool(self)
+		if err != nil {
+			return "", err
+		}
+		args := []string{tool, "run", "--quiet", "--dir=" + r.Store}
+		pattern := job.Pattern(r.Test)
+		if len(r.Siblings) > 0 {
+			args = append(args, "--each=2")
+			top, _, _ := strings.Cut(r.Test, "/")
+			pattern = "^(" + strings.Join(append([]string{top}, r.Siblings...), "|") + ")$"
+		}
+		args = append(args, "--", r.Copy.Go(), "test", "-count=1", "-vet=off", "-run="+pattern, ".")
+		_, said, err := r.Copy.Run(ctx, r.Directory, args, nil, r.Store)
+		return said, err
+	}
+}
