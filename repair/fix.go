@@ -40,7 +40,7 @@ type Fixer struct {
 	Learn func(text string)
 	// Masks reports whether a text holds what is masked in questions. Nil masks nothing.
 	Masks func(text string) bool
-	// Tell hears of each candidate when its verdict is known, one at a time; nil tells nobody.
+	// Tell hears of each candidate when it is known what becomes of it, one at a time; nil tells nobody.
 	Tell func(*Candidate)
 }
 
@@ -166,29 +166,35 @@ func (f *Fixer) try(ctx context.Context, t *Task, r *Result, p *prompt, list []*
 	f.alike(r)
 	for _, c := range list {
 		if c.Patch == nil || c.Like > 0 {
+			f.tell(&mu, c)
 			continue
 		}
 		turn <- true
 		all.Go(func() {
 			defer func() { <-turn }()
 			v, err := f.Judge(ctx, c.Patch)
-			mu.Lock()
-			defer mu.Unlock()
 			if err != nil {
 				c.Wrong = "not judged: " + err.Error()
-				if stopped == nil {
-					stopped = err
-				}
-				return
+				mu.Lock()
+				stopped = cmp.Or(stopped, err)
+				mu.Unlock()
+			} else {
+				c.Verdict = &v
 			}
-			c.Verdict = &v
-			if f.Tell != nil {
-				f.Tell(c)
-			}
+			f.tell(&mu, c)
 		})
 	}
 	all.Wait()
 	return stopped
+}
+
+func (f *Fixer) tell(mu *sync.Mutex, c *Candidate) {
+	if f.Tell == nil {
+		return
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	f.Tell(c)
 }
 
 // ends reports whether the next question would fail as this one did.

@@ -235,7 +235,7 @@ func TestFixJudges(t *testing.T) {
 		{"declarations", edit("return line(n)"), 0, "accepted: "},
 		{"wrong", strings.ReplaceAll(diff, "%s", " + 2"), 1, "refused at wanted: "},
 		{"broken", strings.ReplaceAll(diff, "%s", " +"), 1, "it does not parse"},
-		{"breaks another", strings.ReplaceAll(edit("return line(n)"), "func Border", "func line(n int) string { return strings.Repeat(\"-\", max(n, 4)) }\n\nfunc Border"), 1, "TestLine"},
+		{"breaks another", strings.ReplaceAll(edit("return strings.Repeat(\"-\", n)"), "func Border", "func line(n int) string { return strings.Repeat(\"-\", max(n, 4)) }\n\nfunc Border"), 1, "TestLine"},
 		{"no type", strings.ReplaceAll(diff, "%s", " + missing"), 1, "refused at build: "},
 		{"elsewhere", "--- a/../out.go\n+++ b/../out.go\n@@ -1 +1 @@\n-a\n+b\n", 1, ""},
 		{"nothing", "it is fine as it is\n", 1, ""},

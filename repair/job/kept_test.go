@@ -72,3 +72,11 @@ func TestPattern(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestTimeless: what go test prints of a failure is the same each time.
+func TestTimeless(t *testing.T) {
+	got := timeless("--- FAIL: TestX (0.12s)\n    --- FAIL: TestX/a_b (1.00s)\n        x_test.go:7: took 0.12s (0.12s)\nFAIL\nFAIL\texample.com/x\t0.345s\nok  \texample.com/y\t1.2s\n")
+	if want := "--- FAIL: TestX\n    --- FAIL: TestX/a_b\n        x_test.go:7: took 0.12s (0.12s)\nFAIL\nFAIL\texample.com/x\nok  \texample.com/y\n"; got != want {
+		t.Errorf("%q", got)
+	}
+}

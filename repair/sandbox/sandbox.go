@@ -126,8 +126,9 @@ func (c Command) resolve() (Command, error) {
 		if c.Layers[i].Dir, err = one(c.Layers[i].Dir); err != nil {
 			return c, err
 		}
-		if !slices.ContainsFunc(c.Write, func(dir string) bool { return within(c.Layers[i].Dir, dir) }) {
-			return c, fmt.Errorf("%s is not below a directory that may be written", c.Layers[i].Dir)
+		// What the kernel needs for it is beside it, in the same mount.
+		if !slices.ContainsFunc(c.Write, func(dir string) bool { return dir != c.Layers[i].Dir && within(c.Layers[i].Dir, dir) }) || slices.Contains(c.Write, c.Layers[i].Dir) {
+			return c, fmt.Errorf("%s is not below a directory that may be written, or is one itself", c.Layers[i].Dir)
 		}
 	}
 	var read []string

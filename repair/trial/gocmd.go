@@ -154,7 +154,7 @@ func (s *slot) run(ctx context.Context, c call) (ran, error) {
 		Args:   c.args,
 		Dir:    c.dir,
 		Env:    once(sandbox.Environment(t.environ, s.temp, limits.Network, append(settings, c.env...)...)),
-		Write:  append([]string{s.root, s.temp, cache}, c.write...),
+		Write:  append([]string{s.root, s.temp, filepath.Dir(cache)}, c.write...), // a layer is laid from beside it
 		Temp:   filepath.Join(s.temp, "tmp"),
 		Stdout: c.stdout,
 		Stderr: out,
@@ -214,7 +214,7 @@ func (s *slot) hidden(tests bool) (hide, read []string) {
 	return hide, read
 }
 
-func (t *Trial) testCache() string { return filepath.Join(t.dir, "testcache") }
+func (t *Trial) testCache() string { return filepath.Join(t.dir, "tests", "gocache") }
 
 func environ(env []string, name string) string {
 	for _, kv := range slices.Backward(env) {

@@ -161,8 +161,8 @@ func Open(ctx context.Context, o Options) (_ *Trial, err error) {
 	if real, err := filepath.EvalSymlinks(t.dir); err == nil {
 		t.dir = real // tests compare names of directories
 	}
-	if t.buildCache = o.Cache; t.buildCache == "" {
-		t.buildCache = filepath.Join(o.Scratch, "gocache")
+	if t.buildCache = filepath.Join(o.Cache, "gocache"); o.Cache == "" {
+		t.buildCache = filepath.Join(o.Scratch, "build", "gocache")
 	}
 	if err = os.MkdirAll(t.buildCache, 0o700); err != nil {
 		return nil, full(err, o.Scratch)
