@@ -60,9 +60,8 @@ func replyOf(file, text string) string {
 // chat is a scripted model, and a scripted trial.
 type chat struct {
 	mu      sync.Mutex
-	answer  func(kind, prompt string, temperature float64) string
+	answer  func(_, prompt string, temperature float64) string
 	asked   []llm.Request
-	kinds   []string
 	judged  []string // diffs
 	verdict func(diff string) trial.Verdict
 	limits  throttle.Limits

@@ -10,8 +10,7 @@ type set []uint64
 
 func newSet(n int) set { return make(set, (n+63)/64) }
 
-func (s set) add(i int)      { s[i/64] |= 1 << (i % 64) }
-func (s set) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
+func (s set) add(i int) { s[i/64] |= 1 << (i % 64) }
 
 // join adds all of o, and reports whether s has grown.
 func (s set) join(o set) (grown bool) {

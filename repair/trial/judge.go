@@ -119,7 +119,6 @@ type judgement struct {
 	changed []string // packages
 	depend  []*pkg
 	done    map[string]bool // packages whose tests ran
-	wantedP []*program      // programs of the wanted tests
 }
 
 func (j *judgement) refuse(reason string, failures ...Failure) (bool, error) {
