@@ -4,6 +4,9 @@ package filelock
 
 import "time"
 
+// Locks says whether Try can lock a directory on this system.
+const Locks = false
+
 // LeftAfter is how old a directory is at least that a killed process left: nothing that
 // is made in one takes so long.
 const LeftAfter = 24 * time.Hour

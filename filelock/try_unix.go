@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// Locks says whether Try can lock a directory on this system.
+const Locks = true
+
 // LeftAfter is how old a directory is at least that a killed process left: one that has just
 // been made has no lock yet.
 const LeftAfter = time.Minute

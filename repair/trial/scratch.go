@@ -20,8 +20,8 @@ import (
 const unfinished = "trial-"
 
 // begin makes a directory of a trial below the scratch directory, and removes what killed
-// processes left there. Who makes or removes one holds the scratch directory's lock, so
-// that no directory is there without the lock of whoever uses it.
+// processes left there. Whoever makes or removes one holds the scratch directory's lock: each
+// directory that a running process made is locked.
 func begin(ctx context.Context, scratch string) (dir string, end func() error, err error) {
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return "", nil, fmt.Errorf("trial: making the scratch directory: %w", full(err, scratch))
@@ -35,7 +35,7 @@ func begin(ctx context.Context, scratch string) (dir string, end func() error, e
 	if dir, err = os.MkdirTemp(scratch, unfinished+"*"); err != nil {
 		return "", nil, fmt.Errorf("trial: %w", full(err, scratch))
 	}
-	release, _ := lock(dir)
+	release, _ := filelock.Try(dir)
 	return dir, func() error {
 		err := removeAll(dir)
 		release()
@@ -54,10 +54,10 @@ func sweep(scratch string) {
 			continue
 		}
 		dir := filepath.Join(scratch, e.Name())
-		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < leftAfter {
+		if info, err := e.Info(); err != nil || !filelock.Locks && time.Since(info.ModTime()) < filelock.LeftAfter {
 			continue
 		}
-		if release, ok := lock(dir); ok {
+		if release, ok := filelock.Try(dir); ok {
 			_ = removeAll(dir)
 			release()
 		}
