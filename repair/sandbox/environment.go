@@ -17,19 +17,37 @@ var passed = []string{
 
 // Environment is that of a go command without keys and tokens: what of base is known to
 // hold none, and home, temporary files and build cache below scratch, which must be writable.
-// Settings ("NAME=value") come last and count.
+// Settings ("NAME=value") replace all that. Each variable is there once: of two, programs
+// in Go take the first and shells the last.
 func Environment(base []string, scratch string, network bool, settings ...string) []string {
-	var env []string
+	var names []string
+	values := map[string]string{}
+	set := func(kv string) {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok {
+			return
+		}
+		if _, again := values[name]; !again {
+			names = append(names, name)
+		}
+		values[name] = value
+	}
 	for _, kv := range base {
-		name, _, ok := strings.Cut(kv, "=")
-		if ok && (slices.Contains(passed, name) || strings.HasPrefix(name, "CGO_")) {
-			env = append(env, kv)
+		if name, _, _ := strings.Cut(kv, "="); slices.Contains(passed, name) || strings.HasPrefix(name, "CGO_") {
+			set(kv)
 		}
 	}
 	home, tmp := filepath.Join(scratch, "home"), filepath.Join(scratch, "tmp")
-	env = append(env, "HOME="+home, "USERPROFILE="+home, "TMPDIR="+tmp, "TMP="+tmp, "TEMP="+tmp, "GOCACHE="+filepath.Join(scratch, "gocache"), "GOTOOLCHAIN=local", "GOTELEMETRY=off")
+	own := []string{"HOME=" + home, "USERPROFILE=" + home, "TMPDIR=" + tmp, "TMP=" + tmp, "TEMP=" + tmp, "GOCACHE=" + filepath.Join(scratch, "gocache"), "GOTOOLCHAIN=local", "GOTELEMETRY=off"}
 	if !network {
-		env = append(env, "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off")
+		own = append(own, "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off")
 	}
-	return append(env, settings...)
+	for _, kv := range slices.Concat(own, settings) {
+		set(kv)
+	}
+	env := make([]string, len(names))
+	for i, name := range names {
+		env[i] = name + "=" + values[name]
+	}
+	return env
 }

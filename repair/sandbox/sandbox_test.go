@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -19,6 +21,25 @@ func TestEnvironmentHasNoKeys(t *testing.T) {
 	for _, kv := range []string{"OPENAI_API_KEY=k", "GITHUB_TOKEN=t", "GOPROXY=https://u:p@proxy", "HOME=/home/u"} {
 		if slices.Contains(env, kv) {
 			t.Errorf("%s was passed", kv)
+		}
+	}
+}
+
+// TestEnvironmentHasEachVariableOnce: a setting counts for programs that take the first of
+// two values, and for those that take the last.
+func TestEnvironmentHasEachVariableOnce(t *testing.T) {
+	env := Environment([]string{"PATH=/old", "PATH=/bin", "GOFLAGS=-v"}, "/scratch", false, "GOFLAGS=-mod=mod", "GOCACHE=/cache", "A=1", "A=2")
+	seen := map[string]string{}
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		if _, again := seen[name]; again {
+			t.Errorf("%s is there twice: %q", name, env)
+		}
+		seen[name] = value
+	}
+	for name, want := range map[string]string{"PATH": "/bin", "GOFLAGS": "-mod=mod", "GOCACHE": "/cache", "A": "2", "HOME": filepath.Join("/scratch", "home")} {
+		if seen[name] != want {
+			t.Errorf("%s=%q, want %q", name, seen[name], want)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"tracerag/repair/sandbox"
 )
 
-// toolchain is the go command that the user's directory chooses, and what it is told.
+// toolchain is the go command that the user's directory chooses, with its settings.
 type toolchain struct {
 	command  string // bin/go of the root
 	root     string
@@ -153,7 +153,7 @@ func (s *slot) run(ctx context.Context, c call) (ran, error) {
 	cmd := sandbox.Command{
 		Args:   c.args,
 		Dir:    c.dir,
-		Env:    once(sandbox.Environment(t.environ, s.temp, limits.Network, append(settings, c.env...)...)),
+		Env:    sandbox.Environment(t.environ, s.temp, limits.Network, append(settings, c.env...)...),
 		Write:  append([]string{s.root, s.temp, filepath.Dir(cache)}, c.write...), // a layer is laid from beside it
 		Temp:   filepath.Join(s.temp, "tmp"),
 		Stdout: c.stdout,
@@ -172,21 +172,6 @@ func (s *slot) run(ctx context.Context, c call) (ran, error) {
 		return ran{}, fmt.Errorf("trial: %w", err)
 	}
 	return ran{res, s.plain(out.String())}, nil
-}
-
-// once leaves the last setting of each variable: of two, Go programs take the first.
-func once(env []string) []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, kv := range slices.Backward(env) {
-		name, _, _ := strings.Cut(kv, "=")
-		if !seen[name] {
-			seen[name] = true
-			out = append(out, kv)
-		}
-	}
-	slices.Reverse(out)
-	return out
 }
 
 // hidden is what a command need not see, and what of it it must. Tests see neither the
