@@ -366,13 +366,13 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// hostiles are the processes of a program.
+// hostiles are the processes of a program, and the inner steps of sandboxes that may start it.
 func hostiles(path string) (pids []int) {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range all {
 		exe, _ := os.Readlink(filepath.Join(dir, "exe"))
 		text, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if strings.HasPrefix(exe, path) || strings.HasPrefix(string(text), path+"\x00") {
+		if strings.HasPrefix(exe, path) || strings.HasPrefix(string(text), path+"\x00") || strings.Contains(string(text), "\x00inner\x00"+filepath.Dir(path)+"\x00") {
 			pid, _ := strconv.Atoi(filepath.Base(dir))
 			pids = append(pids, pid)
 		}

@@ -39,7 +39,8 @@ func newRig(t testing.TB, mechanism string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{Sandbox: New([]string{exe, "inner"}), t: t, scratch: t.TempDir(), outside: t.TempDir(), home: t.TempDir(), mechanism: mechanism}
+	r := &rig{t: t, scratch: t.TempDir(), outside: t.TempDir(), home: t.TempDir(), mechanism: mechanism}
+	r.Sandbox = New([]string{exe, "inner", r.scratch}) // so that its inner steps can be found
 	r.only = mechanism
 	r.ctx, r.stop = context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(r.stop)
