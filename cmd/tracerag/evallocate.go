@@ -5,11 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"tracerag/eval/locating"
 	"tracerag/eval/results"
@@ -136,7 +133,7 @@ func (a *app) located(ctx context.Context, o *locating.Options, k *knowledgeFlag
 		return nil, err
 	}
 	defer o.Results.Close()
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	bar := a.progress("cases")
 	defer bar.Close()

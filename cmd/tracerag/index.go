@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 
 	"tracerag/knowledge/index"
 	"tracerag/knowledge/sqlite"
@@ -86,8 +83,7 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 		}
 		*ran = entry.ID
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C waits for nothing
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	s, err := sqlite.Open(ctx, k.path(traces.Dir()))
 	if err != nil {

@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 
 	"tracerag/knowledge/sqlite"
+	"tracerag/llm"
 	"tracerag/llm/metered"
 	"tracerag/locate"
 	"tracerag/locate/guided"
@@ -54,7 +52,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	e.add(f, "also count vectors")
 	a.redactFlag(f)
 	a.section(f, "The model")
-	var how, transcript string
+	var how string
 	addChoice(f, &how, "how", "have a model choose: `HOW` is "+listed(guided.Names(), "or")+";\nwords asks none", guided.Names()...)
 	search := guided.DefaultSearch
 	f.IntVar(&search.Rewards, "rewards", search.Rewards, "--how=search asks what `N` functions are worth")
@@ -63,7 +61,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	f.BoolVar(&search.Tree, "tree", false, "--how=search: a tree search chooses the functions, not words")
 	summarise := f.Bool("summaries", false, "with --how=levels, summaries or schematic: have the model summarise the files that it\nreads, unless that is done")
 	m.add(f)
-	f.StringVar(&transcript, "transcript", "", "write questions and answers into `FILE`, a line of JSON each")
+	m.addTranscript(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
@@ -79,7 +77,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	if min(search.Rewards, search.Steps) < 1 || search.Time <= 0 {
 		return a.usage(c, "--rewards, --steps and --time must be positive")
 	}
-	if transcript != "" && how == string(guided.Words) {
+	if m.transcript != "" && how == string(guided.Words) {
 		return a.usage(c, "--transcript writes what a model is asked, and --how=words asks none: add --how=rerank or another")
 	}
 	for _, name := range []string{"rewards", "time", "steps", "tree"} {
@@ -94,21 +92,12 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 	if i := strings.LastIndexByte(*test, ':'); i >= 0 {
 		q.Package, q.Test = (*test)[:i], (*test)[i+1:]
 	}
-	if q.Text == "-" {
-		data, err := io.ReadAll(a.stdin)
-		if err != nil {
-			return a.fail(fmt.Errorf("reading the report: %w", err))
-		}
-		q.Text = string(data)
+	var err error
+	if q.Text, err = a.bugReport(q.Text); err != nil {
+		return a.fail(err)
 	}
 	if strings.TrimSpace(q.Text) == "" {
 		return a.usage(c, "the report is empty: say what is wrong, or what to find")
-	}
-	// All of a log of megabytes takes a minute. What is quoted of it is masked by itself, too.
-	const most = 256 << 10
-	a.masker().LearnText(q.Text[:min(len(q.Text), most)])
-	if rest := len(q.Text) - most; rest > 0 {
-		a.masker().LearnText(q.Text[max(most, rest):])
 	}
 	traces, err := a.store()
 	if err != nil {
@@ -131,7 +120,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	g := &guided.Guide{Store: s, Options: locate.Options{Limit: *limit, Nearest: near}, Search: search, Secrets: a.masker()}
-	found, failed := a.locateBy(ctx, s, g, &m, q, guided.How(how), transcript, *summarise)
+	found, failed := a.locateBy(ctx, s, g, &m, q, guided.How(how), *summarise)
 	if found != nil {
 		if err := a.printLocated(found, *asJSON); err != nil {
 			return a.fail(err)
@@ -152,22 +141,19 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 
 // locateBy locates, with a model if how asks for one. With an error there may be what was found
 // until then.
-func (a *app) locateBy(ctx context.Context, s *sqlite.Store, g *guided.Guide, m *meteredFlags, q locate.Question, how guided.How, transcript string, summarise bool) (_ *guided.Answer, err error) {
+func (a *app) locateBy(ctx context.Context, s *sqlite.Store, g *guided.Guide, m *meteredFlags, q locate.Question, how guided.How, summarise bool) (_ *guided.Answer, err error) {
 	if how == guided.Words {
 		return g.Locate(ctx, q, how)
 	}
-	var tell func(metered.Exchange)
-	if transcript != "" {
-		var t *metered.Transcript
-		if t, err = metered.NewTranscript(transcript); err != nil {
-			return nil, err
-		}
-		defer func() { err = cmp.Or(err, t.Close()) }()
-		tell = t.Tell
+	model, end, err := a.told(m, s)
+	if errors.Is(err, llm.ErrNotConfigured) {
+		err = fmt.Errorf("--how=%s asks a model: %w\n--how=words asks none", how, err)
 	}
-	if g.Model, err = a.metered(m, s, a.masker().Text, tell); err != nil {
-		return nil, fmt.Errorf("--how=%s asks a model: %w\n--how=words asks none", how, err)
+	if err != nil {
+		return nil, err
 	}
+	defer func() { err = cmp.Or(err, end()) }()
+	g.Model = model
 	g.Book = &summary.Book{Store: s, Kept: s, Model: g.Model.Name()}
 	if summarise {
 		if err := g.Model.Affordable("summarise files"); err != nil {
@@ -175,7 +161,7 @@ func (a *app) locateBy(ctx context.Context, s *sqlite.Store, g *guided.Guide, m 
 		}
 		g.Summarise = a.maker(s, g.Model, m).Files
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	done := a.wait("asking " + g.Model.Name())
 	found, err := g.Locate(ctx, q, how)

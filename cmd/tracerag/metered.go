@@ -18,6 +18,8 @@ type meteredFlags struct {
 	window int
 	limits throttle.Limits
 	flags  *pflag.FlagSet
+	// transcript is the file of questions and answers; of commands that have the flag.
+	transcript string
 }
 
 func (m *meteredFlags) add(f *pflag.FlagSet) {
@@ -30,11 +32,32 @@ func (m *meteredFlags) add(f *pflag.FlagSet) {
 	m.modelFlags.add(f)
 }
 
+// addTranscript adds the flag --transcript.
+func (m *meteredFlags) addTranscript(f *pflag.FlagSet) {
+	f.StringVar(&m.transcript, "transcript", "", "write questions and answers into `FILE`, a line of JSON each")
+}
+
 func (m *meteredFlags) check() error {
 	if l := m.limits; l.Parallel < 1 || !(l.PerMinute >= 0) || !(l.MaxCost > 0) && m.flags.Changed("max-cost") { // as NaN is not
 		return errors.New("--parallel must be at least 1, --rate and --max-cost must be positive")
 	}
 	return nil
+}
+
+// told returns the model, which writes the transcript that was asked for. close ends that.
+func (a *app) told(m *meteredFlags, keep metered.Keeper) (model *metered.Model, close func() error, err error) {
+	if m.transcript == "" {
+		model, err = a.metered(m, keep, a.masker().Text, nil)
+		return model, func() error { return nil }, err
+	}
+	t, err := metered.NewTranscript(m.transcript)
+	if err != nil {
+		return nil, nil, err
+	}
+	if model, err = a.metered(m, keep, a.masker().Text, t.Tell); err != nil {
+		return nil, nil, errors.Join(err, t.Close())
+	}
+	return model, t.Close, nil
 }
 
 // metered returns the model, whose answers are kept. tell hears of every exchange; nil: nobody does.
