@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
+	"slices"
 	"strings"
-	"syscall"
 
 	"tracerag/locate/guided"
 	"tracerag/repair"
@@ -40,6 +37,7 @@ model's window; 130 interrupted.`
 func runFix(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, fixHelp)
 	var x fixFlags
+	spec := job.Spec{Dir: a.cwd}
 	var k knowledgeFlags
 	var m meteredFlags
 	f.StringVar(&x.test, "test", "", "the `TEST` that fails: ./pkg:TestX, or ./pkg:TestX/name")
@@ -48,31 +46,43 @@ func runFix(a *app, ctx context.Context, c *command, args []string) int {
 	f.BoolVar(&x.resume, "resume", false, "continue the last repair")
 	f.StringVar(&x.show, "show", "", "print what became of repair `ID`, or of the last one")
 	f.Lookup("show").NoOptDefVal = lastRepair
-	f.BoolVar(&x.tests, "allow-test-changes", false, "accept changes that weaken tests")
-	f.StringArrayVar(&x.suite, "suite", nil, "run the tests of these `PACKAGES` in the end (default: ./... of each module); may be repeated")
-	f.StringSliceVar(&x.buildFlags, "tags", nil, "build with these `TAGS`")
+	f.BoolVar(&spec.WeakTests, "allow-test-changes", false, "accept changes that weaken tests")
+	f.StringArrayVar(&spec.Suite, "suite", nil, "run the tests of these `PACKAGES` in the end (default: ./... of each module); may be repeated")
+	tags := f.String("tags", "", "build with these `TAGS`, separated by commas")
 	f.BoolVar(&x.json, "json", false, "print candidates, verdicts and the change as JSON")
 	x.limits.add(f)
 	k.add(f)
 	a.redactFlag(f)
 	a.section(f, "The model")
-	f.IntVar(&x.o.Candidates, "candidates", repair.Default.Candidates, "ask for `N` changes, at rising temperatures")
-	f.IntVar(&x.o.Rounds, "rounds", repair.Default.Rounds, "if none is right, let the best be tried again up to `N` times")
-	addChoice(f, &x.how, "how", "how the model finds the places: `HOW` is as for locate --how", append([]string{string(guided.Schematic)}, others(guided.Names(), string(guided.Schematic))...)...)
+	f.IntVar(&spec.Candidates, "candidates", repair.Default.Candidates, "ask for `N` changes, at rising temperatures")
+	f.IntVar(&spec.Rounds, "rounds", repair.Default.Rounds, "if none is right, let the best be tried again up to `N` times")
+	how := string(guided.Schematic)
+	others := slices.DeleteFunc(guided.Names(), func(name string) bool { return name == how })
+	addChoice(f, &how, "how", "how the model finds the places: `HOW` is as for locate --how", append([]string{how}, others...)...)
 	m.add(f)
-	f.StringVar(&x.transcript, "transcript", "", "write questions and answers into `FILE`, a line of JSON each")
+	m.addTranscript(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
-	spec := job.Spec{Dir: a.cwd}
+	spec.How = guided.How(how)
+	if *tags != "" {
+		spec.Flags = []string{"-tags=" + *tags}
+	}
+	if x.resume {
+		for _, name := range []string{"test", "suite", "tags", "how", "candidates", "rounds", "allow-test-changes", "candidate"} {
+			if f.Changed(name) {
+				return a.usage(c, fmt.Sprintf("--resume continues the last repair as it was begun: leave out --%s", name))
+			}
+		}
+	}
 	switch {
 	case f.Changed("show"):
 		if f.NArg() > 0 {
 			return a.usage(c, "--show takes no report: --show=ID names a repair")
 		}
 		return a.showRepair(&x)
-	case x.resume && (f.NArg() > 0 || x.test != ""):
-		return a.usage(c, "--resume takes report and test from the last repair")
+	case x.resume && f.NArg() > 0:
+		return a.usage(c, "--resume takes the report from the last repair")
 	case x.resume:
 	case f.NArg() > 1:
 		return a.usage(c, "want one report: put it in quotes, or - for standard input")
@@ -87,11 +97,8 @@ func runFix(a *app, ctx context.Context, c *command, args []string) int {
 	if err := x.limits.check(); err != nil {
 		return a.usage(c, err.Error())
 	}
-	if x.o.Candidates < 1 || x.o.Rounds < 0 {
+	if spec.Candidates < 1 || spec.Rounds < 0 {
 		return a.usage(c, "--candidates must be at least 1, and --rounds not negative")
-	}
-	if x.o.Rounds == 0 {
-		x.o.Rounds = -1
 	}
 	if x.test != "" {
 		i := strings.LastIndexByte(x.test, ':')
@@ -101,17 +108,12 @@ func runFix(a *app, ctx context.Context, c *command, args []string) int {
 		spec.Package, spec.Test = x.test[:i], x.test[i+1:]
 	}
 	if f.NArg() == 1 {
-		spec.Report = f.Arg(0)
-		if spec.Report == "-" {
-			data, err := io.ReadAll(a.stdin)
-			if err != nil {
-				return a.fail(fmt.Errorf("reading the report: %w", err))
-			}
-			spec.Report = string(data)
+		var err error
+		if spec.Report, err = a.bugReport(f.Arg(0)); err != nil {
+			return a.fail(err)
 		}
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C waits for nothing
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	r := &repairing{app: a, fixFlags: &x, knowledge: &k, model: &m, spec: spec}
 	code, err := r.run(ctx)

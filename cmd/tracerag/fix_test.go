@@ -149,11 +149,14 @@ func TestFix(t *testing.T) {
 	if runtime.GOARCH == "amd64" && (!strings.Contains(last, "table.Border") || !strings.Contains(last, "<<<RUN")) {
 		t.Errorf("the test was not recorded: %s", said)
 	}
+	if runtime.GOARCH == "amd64" && !strings.Contains(last, "(n int = 3)") {
+		t.Errorf("no values were observed: %s\n%s", said, last)
+	}
 	asked := len(r.asked)
 	if again, _ := r.run(0, args...); again != out || len(r.asked) != asked {
 		t.Errorf("%d more questions, %s", len(r.asked)-asked, again)
 	}
-	if again, _ := r.run(0, "--resume", "--candidates=2", "--parallel=1"); again != out || len(r.asked) != asked {
+	if again, _ := r.run(0, "--resume", "--parallel=1"); again != out || len(r.asked) != asked {
 		t.Errorf("resumed: %d more questions, %s", len(r.asked)-asked, again)
 	}
 	shown, _ := r.run(0, "--show")
@@ -204,7 +207,8 @@ func TestFixRefuses(t *testing.T) {
 		{nil, "want a report, or --test"},
 		{[]string{"--test", "TestBorder", "x"}, "--test=TestBorder: want a package and a test, ./pkg:TestX"},
 		{[]string{"--candidates=0", "x"}, "--candidates must be at least 1"},
-		{[]string{"--resume", "x"}, "--resume takes report and test from the last repair"},
+		{[]string{"--resume", "x"}, "--resume takes the report from the last repair"},
+		{[]string{"--resume", "--test=./x:TestX"}, "--resume continues the last repair as it was begun: leave out --test"},
 		{[]string{"a", "b"}, "want one report"},
 		{[]string{"--candidate=-", "-"}, "standard input can't be both"},
 	} {

@@ -62,7 +62,7 @@ var layers = map[string][]string{
 	"repair/patch":            {"code"},
 	"repair":                  {"code", "llm/metered", "llm/throttle", "locate/guided", "phrase", "repair/patch", "repair/trial", "visible"},
 	"repair/evidence":         {"calltree", "code", "knowledge", "locate", "locate/guided", "prompt", "repair", "session"},
-	"repair/job":              {"atomicfile", "filelock", "repair", "repair/evidence", "repair/patch", "repair/trial", "trace/store"},
+	"repair/job":              {"atomicfile", "filelock", "locate/guided", "repair", "repair/evidence", "repair/patch", "repair/trial", "trace/store"},
 	"repair/sandbox":          {},
 	"repair/trial":            {"atomicfile", "filelock", "phrase", "repair/patch", "repair/sandbox"},
 	"export":                  {"calltree", "phrase", "trace", "trace/symbol"},

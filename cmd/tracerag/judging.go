@@ -19,23 +19,10 @@ import (
 
 // fixFlags are those of fix.
 type fixFlags struct {
-	test, candidate, show, transcript string
-	apply, resume, json, tests        bool
-	how                               string
-	suite, buildFlags                 []string
-	o                                 repair.Options
-	limits                            sandboxFlags
-	done                              func() // ends the line that says what takes long
-}
-
-// others are all names but one.
-func others(names []string, but string) (out []string) {
-	for _, n := range names {
-		if n != but {
-			out = append(out, n)
-		}
-	}
-	return out
+	test, candidate, show string
+	apply, resume, json   bool
+	limits                sandboxFlags
+	done                  func() // ends the line that says what takes long
 }
 
 const fixSchema = "tracerag.fix/1"

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ import (
 	"tracerag/repair"
 	"tracerag/repair/evidence"
 	"tracerag/repair/job"
-	"tracerag/repair/patch"
 	"tracerag/repair/sandbox"
 	"tracerag/repair/trial"
 	"tracerag/summary"
@@ -36,6 +34,7 @@ type repairing struct {
 	knowledge *knowledgeFlags
 	model     *meteredFlags
 	spec      job.Spec
+	end       func() error // of the transcript
 }
 
 // repairs is the directory of all repairs.
@@ -61,7 +60,7 @@ func (r *repairing) options() (o job.Options, err error) {
 	r.masker().LearnText(r.spec.Report)
 	self, err := os.Executable()
 	return job.Options{Spec: r.spec, Kept: kept, Wait: func() { r.note("another tracerag repairs here: waiting for it") }, Step: r.step,
-		Trial: trial.Options{Suite: r.suite, Flags: r.goFlags(), Limits: r.limits.limits(), Run: sandbox.New([]string{self, sandboxArg}).Run, Allow: func(patch.Reason) bool { return r.tests }}}, err
+		Trial: trial.Options{Limits: r.limits.limits(), Run: sandbox.New([]string{self, sandboxArg}).Run}}, err
 }
 
 func (r *repairing) run(ctx context.Context) (code int, err error) {
@@ -78,6 +77,9 @@ func (r *repairing) run(ctx context.Context) (code int, err error) {
 	}
 	defer func() { _ = known.Close() }()
 	model, err := r.equip(ctx, &o, known)
+	if r.end != nil {
+		defer func() { err = errors.Join(err, r.end()) }()
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -108,13 +110,16 @@ func (r *repairing) equip(ctx context.Context, o *job.Options, known *sqlite.Sto
 	if err != nil {
 		return nil, err
 	}
-	how := guided.How(r.how)
-	model, err := r.asked(known)
-	if errors.Is(err, llm.ErrNotConfigured) {
+	how := r.spec.How
+	model, end, err := r.told(r.model, known)
+	switch {
+	case errors.Is(err, llm.ErrNotConfigured):
 		model, how, err = nil, guided.Words, nil
+	case err == nil:
+		r.end = end
+		err = model.Affordable("repair code")
 	}
-	o.Below = func(root string) (string, error) { return below(repository.Root, root) }
-	o.Record = recorder(self)
+	o.Repository, o.Record = repository.Root, recorder(self)
 	o.Collector = func(s *store.Store) *evidence.Collector { return r.collector(s, known, repository, model, how) }
 	return model, err
 }
@@ -167,23 +172,6 @@ func names(tests []trial.TestID) string {
 	return strings.Join(list, ", ")
 }
 
-// asked is the model.
-func (r *repairing) asked(keep metered.Keeper) (*metered.Model, error) {
-	var tell func(metered.Exchange)
-	if r.transcript != "" {
-		t, err := metered.NewTranscript(r.transcript)
-		if err != nil {
-			return nil, err
-		}
-		tell = t.Tell
-	}
-	model, err := r.metered(r.model, keep, r.masker().Text, tell)
-	if err != nil {
-		return nil, err
-	}
-	return model, model.Affordable("repair code")
-}
-
 // repository is the one around, which is indexed.
 func (r *repairing) repository(ctx context.Context, s *sqlite.Store) (*knowledge.Repository, error) {
 	list, err := s.Repositories(ctx)
@@ -196,7 +184,7 @@ func (r *repairing) repository(ctx context.Context, s *sqlite.Store) (*knowledge
 	}
 	var found *knowledge.Repository
 	for i := range list {
-		if _, err := below(dir, list[i].Root); err == nil && (found == nil || len(list[i].Root) > len(found.Root)) {
+		if rel, err := filepath.Rel(list[i].Root, dir); err == nil && filepath.IsLocal(rel) && (found == nil || len(list[i].Root) > len(found.Root)) {
 			found = &list[i]
 		}
 	}
@@ -204,15 +192,6 @@ func (r *repairing) repository(ctx context.Context, s *sqlite.Store) (*knowledge
 		return nil, noProject(r.spec.Dir)
 	}
 	return found, nil
-}
-
-// below is where a directory is in another one, as a slash path.
-func below(dir, root string) (string, error) {
-	rel, err := filepath.Rel(root, dir)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", fmt.Errorf("%s is not in %s", dir, root)
-	}
-	return path.Clean(filepath.ToSlash(rel)), nil
 }
 
 // collector collects evidence from the runs of a repair.
@@ -226,14 +205,6 @@ func (r *repairing) collector(traces *store.Store, s *sqlite.Store, repository *
 		c.Prompt.Model = model.Name()
 	}
 	return c
-}
-
-// goFlags are those of go build.
-func (r *repairing) goFlags() []string {
-	if len(r.buildFlags) == 0 {
-		return nil
-	}
-	return []string{"-tags=" + strings.Join(r.buildFlags, ",")}
 }
 
 // change repairs.
@@ -250,8 +221,11 @@ func (r *repairing) change(ctx context.Context, j *job.Job, model *metered.Model
 		return 0, err
 	}
 	r.note("places:%s", evidenceText(found))
-	f := &repair.Fixer{Model: model, Options: r.o, Learn: r.masker().LearnText, Masks: func(s string) bool { return r.masker().Clean(s) != s }, Tell: func(c *repair.Candidate) { r.note("%s", visible.Line(c.Text())) }}
-	f.Parallel = r.model.limits.Parallel
+	rounds := r.spec.Rounds
+	if rounds == 0 {
+		rounds = -1 // 0 would be the default
+	}
+	f := &repair.Fixer{Model: model, Options: repair.Options{Candidates: r.spec.Candidates, Rounds: rounds, Parallel: r.model.limits.Parallel}, Learn: r.masker().LearnText, Masks: func(s string) bool { return r.masker().Clean(s) != s }, Tell: func(c *repair.Candidate) { r.note("%s", visible.Line(c.Text())) }}
 	if model == nil {
 		return r.prepared(j, f, found)
 	}
@@ -364,6 +338,9 @@ func recorder(self string) func(context.Context, job.Recording) (string, error) 
 			args = append(args, "--each=2")
 			top, _, _ := strings.Cut(r.Test, "/")
 			pattern = "^(" + strings.Join(append([]string{top}, r.Siblings...), "|") + ")$"
+		}
+		for _, f := range r.Values {
+			args = append(args, "--values="+f)
 		}
 		args = append(args, "--", r.Copy.Go(), "test", "-count=1", "-vet=off", "-run="+pattern, ".")
 		_, said, err := r.Copy.Run(ctx, r.Directory, args, nil, r.Store)

@@ -39,8 +39,9 @@ type Collector struct {
 type Found struct {
 	Task   *repair.Task   `json:"task"`
 	Answer *guided.Answer `json:"located"`
-	// Around is what passing tests tell of the failing one; "" is nothing.
-	Around string `json:"around,omitempty"`
+	// Ran are the functions of the run that it is most likely about, the likeliest first: names as the
+	// linker has them.
+	Ran []string `json:"ran,omitempty"`
 	// Notes say what is missing, and why.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -49,11 +50,10 @@ type Found struct {
 // none. dir is the tree that a change is for. With an error there is what was found until then, if anything was.
 func (c *Collector) Collect(ctx context.Context, report string, test repair.Test, run, dir string) (*Found, error) {
 	found := &Found{Task: &repair.Task{Report: report, Test: test, Dir: dir}}
-	q := locate.Question{Text: strings.TrimSpace(report + "\n\n" + failure(test.Output)), Test: test.Name, Package: test.Package}
-	var views []*session.View
+	q := locate.Question{Text: question(found.Task), Test: test.Name, Package: test.Package}
 	if run != "" {
-		var err error
-		if views, err = c.Session.Open([]string{run}, session.TreeOptions{SourceDirs: []string{dir}}); err != nil {
+		views, err := c.Session.Open([]string{run}, session.TreeOptions{SourceDirs: []string{dir}})
+		if err != nil {
 			return nil, err
 		}
 		q.Ran = locate.FromRanking(c.Session.Rank(q.Text, views))
@@ -62,7 +62,7 @@ func (c *Collector) Collect(ctx context.Context, report string, test repair.Test
 	g.Options.Repositories = []int64{c.Repository.ID}
 	answer, err := g.Locate(ctx, q, c.How)
 	if missing, ok := errors.AsType[*locate.NoTestError](err); ok && answer == nil {
-		found.note("%v", missing) // a test of another module, or a name that is made at run time
+		found.Note("%v", missing) // a test of another module, or a name that is made at run time
 		q.Test, q.Package = "", ""
 		answer, err = g.Locate(ctx, q, c.How)
 	}
@@ -72,27 +72,41 @@ func (c *Collector) Collect(ctx context.Context, report string, test repair.Test
 	found.Answer, found.Task.Plan = answer, answer.Plan
 	found.Task.Places = repair.PlacesOf(answer, MostPlaces)
 	found.Notes = append(found.Notes, answer.Notes...)
-	if err == nil && len(views) > 0 && c.RunTokens > 0 {
-		found.Task.Run, err = c.show(q.Text, views)
-		if empty, ok := errors.AsType[*session.EmptyTreeError](err); ok {
-			found.note("%v", empty)
-			err = nil
+	for _, f := range answer.Functions {
+		if f.Ran && len(found.Ran) < mostValues {
+			found.Ran = append(found.Ran, f.Package+"."+f.Name)
 		}
 	}
 	return found, err
 }
 
-func (f *Found) note(format string, args ...any) {
+// mostValues is how many functions' arguments and results are observed.
+const mostValues = 6
+
+// Note says what is missing.
+func (f *Found) Note(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
 }
 
-// show writes a run as a prompt shows it.
-func (c *Collector) show(question string, views []*session.View) (string, error) {
-	in, err := c.Session.PromptInput("", views...)
+// Show writes a run of the task's test as a prompt shows it; "" if there is no room for it, or nothing of
+// the recorded packages ran.
+func (c *Collector) Show(f *Found, run, dir string) (string, error) {
+	if c.RunTokens <= 0 {
+		return "", nil
+	}
+	views, err := c.Session.Open([]string{run}, session.TreeOptions{SourceDirs: []string{dir}})
 	if err != nil {
 		return "", err
 	}
-	in.Score = c.Session.Input(question, views...).Score
+	in, err := c.Session.PromptInput("", views...)
+	if empty, ok := errors.AsType[*session.EmptyTreeError](err); ok {
+		f.Note("%v", empty)
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	in.Score = c.Session.Input(question(f.Task), views...).Score
 	o := c.Prompt
 	o.Budget = c.RunTokens
 	p, err := prompt.Build(in, o)
@@ -100,6 +114,11 @@ func (c *Collector) show(question string, views []*session.View) (string, error)
 		return "", err
 	}
 	return p.Text, nil
+}
+
+// question is what places and sources are chosen by: the report, and how the test fails.
+func question(t *repair.Task) string {
+	return strings.TrimSpace(t.Report + "\n\n" + failure(t.Test.Output))
 }
 
 // Differences says where a run parts from an earlier one of the same test; "" if it does not.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"tracerag/repair/patch"
 )
@@ -50,6 +51,10 @@ func take(ctx context.Context, t *tree, dir string) (*snapshot, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("trial: copying %s: %w", name, full(err, dir))
+		}
+		if e.mode&fs.ModeSymlink == 0 {
+			// A copy is no change: sources are older than what was built of them, whenever that was.
+			_ = os.Chtimes(to, time.Unix(0, 0), time.Unix(0, 0))
 		}
 		s.files[name] = e
 		s.names = append(s.names, name)
