@@ -33,47 +33,13 @@ Write NONE below a list that is empty.`
 // reads the best of those whole to say where a change goes, with a plan for each place (Gautam et al.
 // 2024, "SuperCoder 2.0").
 func (g *Guide) schematic(ctx context.Context, q locate.Question) (*Answer, error) {
-	t, err := g.begin(ctx, q, Schematic)
-	if err != nil {
-		return nil, err
-	}
-	everything, err := t.everything()
-	if err != nil {
-		return t.end(locate.Order{}, err)
-	}
-	files, err := t.chooseFiles("schematic: files", everything, mappedFiles, lineTokens, map[string]Step{})
-	if err != nil || len(files) == 0 {
-		return t.end(locate.Order{Files: files}, err)
-	}
-	if err := t.summarise(files); err != nil {
-		return t.end(locate.Order{Files: files}, err)
-	}
-	read, err := t.Book.Files(ctx, files)
-	if err != nil {
-		return t.end(locate.Order{Files: files}, err)
-	}
-	l := &listing{task: t, places: t.byWords().function}
-	units, err := l.mapped(read)
-	if err == nil {
-		err = l.plan(units)
-	}
-	a, err := t.end(l.order(files), err)
-	if a != nil {
-		a.Write, a.Read, a.New = l.write.list, l.read.list, l.add
-	}
-	return a, err
-}
-
-// everything is the program of the repositories that are looked into.
-func (t *task) everything() (all []summary.Package, err error) {
-	for i := range t.scope {
-		files, err := t.Store.Product(t.ctx, t.scope[i].ID)
+	return g.shortList(ctx, q, Schematic, mappedFiles, func(l *listing, files []summary.File) error {
+		units, err := l.mapped(files)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, summary.Package{Files: files})
-	}
-	return all, nil
+		return l.plan(units)
+	})
 }
 
 // mapped has the model choose what is read whole, by the signatures of files. What words found in

@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"tracerag/knowledge"
 	"tracerag/locate"
 	"tracerag/summary"
 )
 
 const (
-	// shortList is how many files are read whole, and mostRounds in how many questions.
-	shortList, mostRounds = 10, 3
+	// listedFiles are read whole, in at most mostRounds questions.
+	listedFiles, mostRounds = 10, 3
 	// lineTokens are for one line of each file, roundTokens for one round of whole summaries.
 	lineTokens, roundTokens = 6000, 8000
 )
@@ -31,59 +30,15 @@ Write NONE below a list that is empty.`
 // summaries asks for a short list of files by one line about each, then for what to read and to
 // write by all that their declarations do, in as many rounds as the window needs.
 func (g *Guide) summaries(ctx context.Context, q locate.Question) (*Answer, error) {
-	t, err := g.begin(ctx, q, Summaries)
-	if err != nil {
-		return nil, err
-	}
-	everything, err := t.everything()
-	if err != nil {
-		return t.end(locate.Order{}, err)
-	}
-	files, err := t.chooseFiles("summaries: files", everything, shortList, lineTokens, map[string]Step{})
-	if err != nil || len(files) == 0 {
-		return t.end(locate.Order{Files: files}, err)
-	}
-	if err := t.summarise(files); err != nil {
-		return t.end(locate.Order{Files: files}, err)
-	}
-	read, err := t.Book.Files(ctx, files)
-	if err != nil {
-		return t.end(locate.Order{Files: files}, err)
-	}
-	l := &listing{task: t, places: t.byWords().function}
-	for round := 1; len(read) > 0 && round <= mostRounds && err == nil; round++ {
-		read, err = l.round(read)
-	}
-	if n := len(read); n > 0 && err == nil {
-		t.note("summaries: %d files of the short list were not read: there are at most %d rounds", n, mostRounds)
-	}
-	a, err := t.end(l.order(files), err)
-	if a != nil {
-		a.Write, a.Read, a.New = l.write.list, l.read.list, l.add
-	}
-	return a, err
-}
-
-// listing is what rounds brought.
-type listing struct {
-	*task
-	places      map[string]int // of functions, by words
-	write, read places
-	add         []Listed
-}
-
-// places are the choices of a list.
-type places struct {
-	list      []Listed
-	files     []knowledge.File
-	functions []knowledge.Decl
-	why       []string // of functions
-}
-
-// unit is what an item of a round is: a file, or a declaration in it.
-type unit struct {
-	file *summary.File
-	decl *summary.Decl
+	return g.shortList(ctx, q, Summaries, listedFiles, func(l *listing, files []summary.File) (err error) {
+		for round := 1; len(files) > 0 && round <= mostRounds && err == nil; round++ {
+			files, err = l.round(files)
+		}
+		if n := len(files); n > 0 && err == nil {
+			l.note("summaries: %d files of the short list were not read: there are at most %d rounds", n, mostRounds)
+		}
+		return err
+	})
 }
 
 // round asks about as many of the files as there is room for, and returns the others.
@@ -116,17 +71,6 @@ func (l *listing) round(files []summary.File) (rest []summary.File, err error) {
 	return files[taken:], nil
 }
 
-// choices takes a reply into the lists.
-func (l *listing) choices(r *reply, units []unit) {
-	for _, p := range r.picks {
-		l.take(&units[p.at], p)
-	}
-	for _, text := range r.free {
-		file, why, _ := strings.Cut(text, ": ")
-		l.add = append(l.add, Listed{File: file, Why: why})
-	}
-}
-
 // items are a file and its declarations.
 func (l *listing) items(f *summary.File) ([]item, []unit) {
 	place := l.place(f.Repository, f.Path)
@@ -157,37 +101,4 @@ func afterName(d *summary.Decl) string {
 		return "(" + rest
 	}
 	return d.Signature
-}
-
-// take takes a choice into its list.
-func (l *listing) take(u *unit, p pick) {
-	to, why := &l.write, p.why
-	if p.section == "READ" {
-		to, why = &l.read, strings.TrimSuffix("to read: "+p.why, ": ")
-	}
-	x := Listed{File: u.file.Path, Why: p.why}
-	if len(l.repos) > 1 {
-		x.Repository = l.repository(u.file.Repository).Name
-	}
-	to.files = append(to.files, u.file.File)
-	if u.decl != nil {
-		x.Name = u.decl.Name
-		if l.found.Admits(&u.decl.Decl) {
-			to.functions, to.why = append(to.functions, u.decl.Decl), append(to.why, why)
-		}
-	}
-	to.list = append(to.list, x)
-}
-
-// order puts what is to be written first, then what is to be read, then the short list.
-func (l *listing) order(files []knowledge.File) locate.Order {
-	var o locate.Order
-	for _, p := range []places{l.write, l.read} {
-		for i, d := range p.functions {
-			o.Functions = append(o.Functions, chosen(d, len(o.Functions)+1, p.why[i]))
-		}
-		o.Files = append(o.Files, p.files...)
-	}
-	o.Files = append(o.Files, files...)
-	return o
 }
