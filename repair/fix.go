@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"tracerag/code"
 	"tracerag/llm/metered"
@@ -137,55 +138,58 @@ func temperature(i, n int) float64 {
 
 // try asks for candidates and judges them. The error is one that the next question would have, too.
 func (f *Fixer) try(ctx context.Context, t *Task, r *Result, p *prompt, list []*Candidate) error {
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	var stopped error
-	turn := make(chan bool, f.Parallel)
 	for _, c := range list {
-		turn <- true // in their order
-		all.Go(func() {
-			defer func() { <-turn }()
-			mu.Lock()
-			over := stopped != nil || ctx.Err() != nil
-			mu.Unlock()
-			if over {
-				c.Wrong = "not asked for"
-				return
-			}
-			if err := f.ask(ctx, t, p, c); err != nil {
-				c.Wrong = err.Error()
-				mu.Lock()
-				defer mu.Unlock()
-				if stopped == nil && ends(err) {
-					stopped = err
-				}
-			}
-		})
+		c.Wrong = "not asked for"
 	}
-	all.Wait()
-	f.alike(r)
-	for _, c := range list {
-		if c.Patch == nil || c.Like > 0 {
-			f.tell(&mu, c)
-			continue
+	stopped := beside(ctx, len(list), f.Parallel, func(i int) error {
+		c := list[i]
+		c.Wrong = ""
+		err := f.ask(ctx, t, p, c)
+		if err != nil {
+			c.Wrong = err.Error()
 		}
-		turn <- true
-		all.Go(func() {
-			defer func() { <-turn }()
+		return final(err)
+	})
+	f.alike(r)
+	var telling sync.Mutex
+	unjudged := make([]error, len(list))
+	_ = beside(context.WithoutCancel(ctx), len(list), f.Parallel, func(i int) error {
+		c := list[i]
+		if c.Patch != nil && c.Like == 0 {
 			v, err := f.Judge(ctx, c.Patch)
 			if err != nil {
-				c.Wrong = "not judged: " + err.Error()
-				mu.Lock()
-				stopped = cmp.Or(stopped, err)
-				mu.Unlock()
+				c.Wrong, unjudged[i] = "not judged: "+err.Error(), err
 			} else {
 				c.Verdict = &v
 			}
-			f.tell(&mu, c)
+		}
+		f.tell(&telling, c)
+		return nil // the others may be judged
+	})
+	return cmp.Or(stopped, cmp.Or(unjudged...))
+}
+
+// beside does n things, at most so many at once, and begins them in their order. It begins none after
+// one that returned an error, or when the context is done. The error is that of the first in their order.
+func beside(ctx context.Context, n, atOnce int, do func(i int) error) error {
+	var all sync.WaitGroup
+	var failed atomic.Bool
+	errs := make([]error, n)
+	turn := make(chan bool, atOnce)
+	for i := range n {
+		turn <- true
+		if failed.Load() || ctx.Err() != nil {
+			break
+		}
+		all.Go(func() {
+			defer func() { <-turn }()
+			if errs[i] = do(i); errs[i] != nil {
+				failed.Store(true)
+			}
 		})
 	}
 	all.Wait()
-	return stopped
+	return cmp.Or(errs...)
 }
 
 func (f *Fixer) tell(mu *sync.Mutex, c *Candidate) {
@@ -197,12 +201,15 @@ func (f *Fixer) tell(mu *sync.Mutex, c *Candidate) {
 	f.Tell(c)
 }
 
-// ends reports whether the next question would fail as this one did.
-func ends(err error) bool {
-	_, final := errors.AsType[*throttle.FinalError](err)
+// final returns an error that the next question would have, too, and nil for any other.
+func final(err error) error {
+	_, refused := errors.AsType[*throttle.FinalError](err)
 	_, stop := errors.AsType[*throttle.StopError](err)
 	_, long := errors.AsType[*metered.TooLongError](err)
-	return final || stop || long || errors.Is(err, throttle.ErrCeiling)
+	if refused || stop || long || errors.Is(err, throttle.ErrCeiling) {
+		return err
+	}
+	return nil
 }
 
 // retries is how often a reply that is no change is asked for again.

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"tracerag/code"
 	"tracerag/llm/metered"
@@ -73,29 +72,15 @@ func (f *Fixer) Reproduce(ctx context.Context, t *Task, try Try) (*Reproduction,
 	found := make([]*Reproduction, samples)
 	why := make([]string, samples)
 	outputs := make([]string, samples)
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	var stopped error
-	turn := make(chan bool, cmp.Or(f.Parallel, Default.Parallel))
-	for i := range samples {
-		turn <- true // in their order
-		all.Go(func() {
-			defer func() { <-turn }()
-			x, output, err := f.reproduce(ctx, t, p, name, temperature(i, samples), i+1, try)
-			mu.Lock()
-			defer mu.Unlock()
-			found[i], outputs[i] = x, output
-			if err != nil {
-				why[i] = err.Error()
-				if stopped == nil && (ends(err) || ctx.Err() != nil) {
-					stopped = err
-				}
-			}
-		})
-	}
-	all.Wait()
-	if stopped != nil {
-		return nil, stopped
+	err = beside(ctx, samples, cmp.Or(f.Parallel, Default.Parallel), func(i int) (err error) {
+		found[i], outputs[i], err = f.reproduce(ctx, t, p, name, temperature(i, samples), i+1, try)
+		if err != nil {
+			why[i] = err.Error()
+		}
+		return final(err)
+	})
+	if err := cmp.Or(ctx.Err(), err); err != nil {
+		return nil, err
 	}
 	ways := map[string]int{}
 	for i, x := range found {
