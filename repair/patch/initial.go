@@ -17,6 +17,21 @@ func literal(n *ast.BasicLit) (string, bool) {
 	return text, err == nil
 }
 
+// joined is the text that literals make which are added to each other.
+func joined(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return literal(e)
+	case *ast.ParenExpr:
+		return joined(e.X)
+	case *ast.BinaryExpr:
+		a, ok := joined(e.X)
+		b, also := joined(e.Y)
+		return a + b, ok && also && e.Op == token.ADD
+	}
+	return "", false
+}
+
 // pure are functions of packages that a variable of a test file may be made by: they change nothing.
 var pure = map[string][]string{
 	"errors": {"New"}, "fmt": {"Errorf", "Sprint", "Sprintf"}, "regexp": {"MustCompile"}, "bytes": {"*"}, "strings": {"*"},

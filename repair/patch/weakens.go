@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tracerag/code"
@@ -53,7 +54,7 @@ func (p *Patch) Weakens() []Reason {
 		g.look(p)
 		out = append(out, g.reasons...)
 	}
-	return out
+	return append(out, p.moved()...)
 }
 
 type guard struct {
@@ -229,7 +230,7 @@ func (g *guard) built(before, after *source, test bool) {
 // helps reports whether a file that is no test serves tests.
 func helps(name string, s *source) bool {
 	pkg := s.tree.Name.Name
-	if strings.HasSuffix(pkg, "test") || strings.HasPrefix(pkg, "testutil") || strings.HasPrefix(pkg, "testing") || strings.HasPrefix(pkg, "testhelp") || pkg == "assert" || pkg == "require" {
+	if strings.HasSuffix(pkg, "test") || strings.HasPrefix(pkg, "testutil") || strings.HasPrefix(pkg, "testing") || strings.HasPrefix(pkg, "testhelp") || pkg == "assert" || pkg == "require" || s.asserts() {
 		return true
 	}
 	return slices.ContainsFunc(s.imports(), func(i imported) bool {
@@ -312,9 +313,11 @@ func isTest(name string) bool {
 // finds out who called it, or changes how tests run. A "*" stands for what begins so.
 var forbidden = map[string]map[string]Weakening{
 	"os":            {"Exit": Exits, "Args": AsksForTest, "Executable": AsksForTest},
-	"runtime":       {"Goexit": Exits, "Caller": AsksForTest, "Callers": AsksForTest, "CallersFrames": AsksForTest, "FuncForPC": AsksForTest, "Stack": AsksForTest},
+	"runtime":       {"Goexit": Exits, "Caller": AsksForTest, "Callers": AsksForTest, "CallersFrames": AsksForTest, "FuncForPC": AsksForTest, "Stack": AsksForTest, "GoroutineProfile": AsksForTest, "NumGoroutine": AsksForTest},
+	"runtime/pprof": {"Lookup": AsksForTest, "Profiles": AsksForTest},
+	"expvar":        {"Get": AsksForTest, "Do": AsksForTest}, // it has the command line
 	"runtime/debug": {"Stack": AsksForTest, "PrintStack": AsksForTest, "ReadBuildInfo": AsksForTest},
-	"flag":          {"Lookup": AsksForTest, "Set": AsksForTest, "Visit": AsksForTest, "VisitAll": AsksForTest, "CommandLine": AsksForTest},
+	"flag":          {"Lookup": AsksForTest, "Set": AsksForTest, "Visit": AsksForTest, "VisitAll": AsksForTest, "CommandLine": AsksForTest, "Parsed": AsksForTest, "NFlag": AsksForTest},
 	"syscall":       calls,
 	"testing":       {"Testing": AsksForTest, "Init": AsksForTest, "MainStart": AsksForTest, "Main": AsksForTest, "RunTests": AsksForTest},
 	"plugin":        {"*": Exits},
@@ -326,7 +329,7 @@ var forbidden = map[string]map[string]Weakening{
 var calls = map[string]Weakening{"Exit*": Exits, "Kill": Exits, "Tgkill": Exits, "Exec": Exits, "Terminate*": Exits, "RawSyscall*": Exits, "Syscall*": Exits, "Dup*": Exits, "AllThreadsSyscall*": Exits}
 
 // telltale are texts that code needs only to find out about a test, or to write as one does.
-var telltale = regexp.MustCompile(`(^|[^a-zA-Z0-9])test\.[a-z]|\.test(\.exe)?$|_test(\.go)?$|_test\.|^testing\.|--- (PASS|FAIL|SKIP)|^PASS\b|=== RUN|\x16|/proc/|(^|/)testdata(/|$)`)
+var telltale = regexp.MustCompile(`(^|[^a-zA-Z0-9])test\.[a-z]|\.test(\.exe)?$|_test(\.go)?$|_test\.|^testing\.|--- (PASS|FAIL|SKIP)|^PASS\b|=== RUN|\x16|/proc/|(^|/)testdata(/|$)|tRunner|paniconexit0|TRACERAG_TRIAL|tracerag/trials`)
 
 // suspicious is about what new code mentions. A declaration may mention again what it did before.
 func (g *guard) suspicious(before, after *source, test bool) {
@@ -336,7 +339,8 @@ func (g *guard) suspicious(before, after *source, test bool) {
 		if was[in+" "+what]--; was[in+" "+what] >= 0 {
 			return
 		}
-		if literal && test || in == "main" && !test && kind != Exits && after.tree.Name.Name == "main" {
+		// A test counts goroutines to find those that are left behind.
+		if test && what == "runtime.NumGoroutine" || literal && test || in == "main" && !test && kind != Exits && after.tree.Name.Name == "main" {
 			return
 		}
 		if in == "main" && what == "os.Exit" && after.tree.Name.Name == "main" {
@@ -400,6 +404,13 @@ func (s *source) mentionsIn(part ast.Node, in string, initial bool, paths map[st
 						found(in, p+"."+n.Sel.Name, kind, false)
 					}
 				}
+			}
+		case *ast.BinaryExpr: // a text in parts
+			if text, ok := joined(n); ok {
+				if telltale.MatchString(text) {
+					found(in, strconv.Quote(text), AsksForTest, true)
+				}
+				return false
 			}
 		case *ast.BasicLit:
 			if text, ok := literal(n); ok && telltale.MatchString(text) {
