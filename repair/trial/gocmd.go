@@ -229,6 +229,7 @@ type pkg struct {
 	Deps         []string
 	TestImports  []string
 	XTestImports []string
+	EmbedFiles   []string // by code that is no test
 	Error        *struct{ Err string }
 
 	module string // the directory in which go commands about it run
@@ -240,7 +241,7 @@ func (p *pkg) tested() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 
 // list lists packages in a directory. Those that can't be loaded are there, too.
 func (s *slot) list(ctx context.Context, dir string, patterns ...string) ([]*pkg, error) {
 	var out bytes.Buffer
-	args := append([]string{s.trial.goEnv.command, "list", "-e", "-json=ImportPath,Dir,Name,TestGoFiles,XTestGoFiles,Deps,TestImports,XTestImports,Error"}, s.trial.options.Flags...)
+	args := append([]string{s.trial.goEnv.command, "list", "-e", "-json=ImportPath,Dir,Name,TestGoFiles,XTestGoFiles,Deps,TestImports,XTestImports,EmbedFiles,Error"}, s.trial.options.Flags...)
 	args = append(append(args, "--"), patterns...)
 	r, err := s.run(ctx, call{args: args, dir: dir, stdout: &out})
 	if err != nil {

@@ -139,6 +139,9 @@ func (j *judgement) builds(ctx context.Context) (bool, error) {
 		}
 		return false, err
 	}
+	if ok, err := j.keepData(ctx); !ok {
+		return false, err
+	}
 	var all bool
 	j.changed, all = j.slot.changedPackages(j.list, j.patch)
 	if j.depend = dependents(j.list, j.changed, all); len(j.depend) == 0 {

@@ -27,13 +27,15 @@ var Stages = []Stage{Guard, Builds, Vets, Wants, Affects, Packages, Suite}
 // Verdict is what a trial says of a change. It contains text of programs under test:
 // whoever shows it masks it.
 type Verdict struct {
-	Accepted bool                    `json:"accepted"`
-	Stage    Stage                   `json:"stage"`  // that refused it, or the last one
-	Reason   string                  `json:"reason"` // a sentence
-	Failures []Failure               `json:"failures,omitempty"`
-	Unsteady []TestID                `json:"unsteady,omitempty"` // failed beside others, and passed twice alone
-	Tests    int                     `json:"tests"`              // that ran in the last stage in which they did, functions and subtests
-	Times    map[Stage]time.Duration `json:"nanoseconds,omitempty"`
+	Accepted bool      `json:"accepted"`
+	Stage    Stage     `json:"stage"`  // that refused it, or the last one
+	Reason   string    `json:"reason"` // a sentence
+	Failures []Failure `json:"failures,omitempty"`
+	Unsteady []TestID  `json:"unsteady,omitempty"` // failed beside others, and passed twice alone
+	// Kept are files that were as before the change, though it changes them: tests may read them.
+	Kept  []string                `json:"kept,omitempty"`
+	Tests int                     `json:"tests"` // that ran in the last stage in which they did, functions and subtests
+	Times map[Stage]time.Duration `json:"nanoseconds,omitempty"`
 }
 
 // Failure is a test that fails, or a package that doesn't build or has findings.
@@ -61,6 +63,9 @@ func (v Verdict) String() string {
 	}
 	for _, t := range v.Unsteady {
 		fmt.Fprintf(&b, "%s failed beside other tests and passed twice alone\n", t)
+	}
+	for _, name := range v.Kept {
+		fmt.Fprintf(&b, "%s was as before the change: tests may read it\n", phrase.Cut(name, maxName))
 	}
 	for _, f := range v.Failures {
 		name := f.Package
