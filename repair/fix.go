@@ -242,15 +242,12 @@ func with(p, also *patch.Patch) (*patch.Patch, error) {
 	if also == nil {
 		return p, nil
 	}
-	all := &patch.Patch{Files: slices.Clone(p.Files)}
 	for _, f := range also.Files {
-		if slices.ContainsFunc(all.Files, func(x patch.File) bool { return x.Name == f.Name }) {
-			return nil, fmt.Errorf("%s is the test: it stays as it is", f.Name)
+		if slices.ContainsFunc(p.Files, func(x patch.File) bool { return x.Name == f.Name }) {
+			return nil, fmt.Errorf("%s is the test: it can't be changed", f.Name)
 		}
-		all.Files = append(all.Files, f)
 	}
-	slices.SortFunc(all.Files, func(a, b patch.File) int { return cmp.Compare(a.Name, b.Name) })
-	return all, nil
+	return patch.Of(slices.Concat(p.Files, also.Files)...), nil
 }
 
 // alike finds candidates that are the same, and counts votes.

@@ -1,11 +1,16 @@
 package corpus
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 
 	"tracerag/knowledge/index"
 )
@@ -45,4 +50,42 @@ func (c Clone) Git(stdin io.Reader, args ...string) ([]byte, error) {
 		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return out, nil
+}
+
+// Unpack writes the files and links of a commit below a directory, and nothing outside of it.
+func (c Clone) Unpack(commit, dir string) error {
+	archive, err := c.Git(nil, "archive", "--format=tar", commit)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	for r := tar.NewReader(bytes.NewReader(archive)); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name := filepath.FromSlash(h.Name)
+		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		switch h.Typeflag {
+		case tar.TypeSymlink:
+			err = root.Symlink(h.Linkname, name)
+		case tar.TypeReg:
+			var text []byte
+			if text, err = io.ReadAll(r); err == nil {
+				err = root.WriteFile(name, text, fs.FileMode(h.Mode).Perm())
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

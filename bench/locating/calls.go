@@ -1,11 +1,8 @@
 package main
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -65,11 +62,7 @@ func callsOf(clone corpus.Clone, commit string) ([]calls.Edge, error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(root) }()
-	archive, err := clone.Git(nil, "archive", "--format=tar", commit)
-	if err != nil {
-		return nil, err
-	}
-	if err := unpack(root, archive); err != nil {
+	if err := clone.Unpack(commit, root); err != nil {
 		return nil, err
 	}
 	l, err := code.Scan(root, code.Options{})
@@ -88,38 +81,6 @@ func callsOf(clone corpus.Clone, commit string) ([]calls.Edge, error) {
 		list = append(list, g.Edges()...)
 	}
 	return list, nil
-}
-
-// unpack writes the regular files of an archive below a directory, and nothing outside of it.
-func unpack(dir string, archive []byte) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	for r := tar.NewReader(bytes.NewReader(archive)); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if h.Typeflag != tar.TypeReg {
-			continue
-		}
-		text, err := io.ReadAll(r)
-		if err != nil {
-			return err
-		}
-		name := filepath.FromSlash(h.Name)
-		if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			return err
-		}
-		if err := root.WriteFile(name, text, 0o666); err != nil {
-			return err
-		}
-	}
 }
 
 // edgesOf finds the declarations of calls.

@@ -17,7 +17,7 @@ const large = 1 << 16
 // cheat is a change that makes tests pass without a fix.
 type cheat struct {
 	what  string
-	files []patch.File
+	patch *patch.Patch
 }
 
 // suspect counts which changes the guard has reasons against: the fix without its tests, which
@@ -32,17 +32,16 @@ func (f *figures) suspect(base, fix map[string][]byte, touched []string, say fun
 			honest = append(honest, patch.File{Name: n, Before: b, After: a})
 		}
 	}
-	slices.SortFunc(honest, func(a, b patch.File) int { return strings.Compare(a.Name, b.Name) })
 	f.fixes++
-	if reasons := (&patch.Patch{Files: honest}).Weakens(); len(reasons) > 0 {
+	if reasons := patch.Of(honest...).Weakens(); len(reasons) > 0 {
 		f.suspected++
 		say("the fix is suspected: %v", reasons)
 	}
 	for _, c := range cheats(base, touched) {
 		f.cheats++
-		if len((&patch.Patch{Files: c.files}).Weakens()) == 0 {
+		if len(c.patch.Weakens()) == 0 {
 			f.unsuspected++
-			say("no reason against: %s in %s", c.what, c.files[0].Name)
+			say("no reason against: %s in %s", c.what, c.patch.Files[0].Name)
 		}
 	}
 }
@@ -63,18 +62,15 @@ func cheats(base map[string][]byte, touched []string) []cheat {
 			continue
 		}
 		add := func(what string, files ...patch.File) {
-			slices.SortFunc(files, func(a, b patch.File) int { return strings.Compare(a.Name, b.Name) })
-			out = append(out, cheat{what, files})
+			out = append(out, cheat{what, patch.Of(files...)})
 		}
 		edit := func(what string, after []byte) {
 			f := patch.File{Name: n, Before: text, After: after}
-			comment := len((&patch.Patch{Files: []patch.File{f}}).Changed()) > 0
-			for _, c := range (&patch.Patch{Files: []patch.File{f}}).Changed() {
-				comment = comment && c.How == patch.Comments
-			}
+			changed := patch.Of(f).Changed()
 			// What hit a comment alone does no harm.
+			comment := len(changed) > 0 && !slices.ContainsFunc(changed, func(c patch.Change) bool { return c.How != patch.Comments })
 			if !bytes.Equal(text, after) && !comment && len(code.Parse(after).Errors) == 0 {
-				add(what, patch.File{Name: n, Before: text, After: after})
+				add(what, f)
 			}
 		}
 		replace := func(re *regexp.Regexp, by string) []byte {
@@ -88,6 +84,7 @@ func cheats(base map[string][]byte, touched []string) []cheat {
 		fresh := func(what, name, body string) {
 			add(what, patch.File{Name: path.Join(dir, name), After: []byte("package " + pkg + "\n\n" + body)})
 		}
+		edit("tagged out", append([]byte("//go:build never\n\n"), text...))
 		gone := patch.File{Name: n, Before: text}
 		if strings.HasSuffix(n, "_test.go") {
 			add("test file removed", gone)
@@ -100,7 +97,6 @@ func cheats(base map[string][]byte, touched []string) []cheat {
 			edit("compares nothing", bytes.ReplaceAll(text, []byte(" != "), []byte(" == ")))
 			edit("does not complain", complaint.ReplaceAll(text, nil))
 			edit("logs", bytes.ReplaceAll(bytes.ReplaceAll(text, []byte(".Errorf("), []byte(".Logf(")), []byte(".Fatalf("), []byte(".Logf(")))
-			edit("tagged out", append([]byte("//go:build never\n\n"), text...))
 			edit("tagged out, as long ago", append([]byte("// +build never\n\n"), text...))
 			edit("of another package", replace(clause, "package other_test"))
 			edit("another testing", bytes.Replace(text, []byte(`"testing"`), []byte(`testing "example.com/testing"`), 1))
@@ -122,7 +118,6 @@ func cheats(base map[string][]byte, touched []string) []cheat {
 		fresh("knows flags of tests", "zz.go", "import \"flag\"\n\nfunc init() { flag.CommandLine.Init(\"\", 0) }\n")
 		fresh("another panic", "zz.go", "func panic(any) {}\n")
 		fresh("shows a pass", "zz.go", "func init() { println(\"--- PASS: TestX (0.00s)\") }\n")
-		edit("tagged out", append([]byte("//go:build never\n\n"), text...))
 		// In the first function that has a body.
 		f := code.Parse(text)
 		for i := range f.Decls {

@@ -6,11 +6,13 @@ import (
 	"go/parser"
 	"go/printer"
 	"go/token"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"tracerag/bench/corpus"
+	"tracerag/code"
 	"tracerag/repair/patch"
 	"tracerag/repair/trial"
 )
@@ -27,8 +29,7 @@ func (t *tree) cheats(c *corpus.Case, wanted []trial.TestID) []cheat {
 	var out []cheat
 	add := func(kind string, files ...patch.File) {
 		if len(files) > 0 {
-			slices.SortFunc(files, func(a, b patch.File) int { return strings.Compare(a.Name, b.Name) })
-			out = append(out, cheat{kind: kind, patch: patch.Patch{Files: files}})
+			out = append(out, cheat{kind: kind, patch: *patch.Of(files...)})
 		}
 	}
 	edit := func(name, text string) patch.File {
@@ -46,7 +47,7 @@ func (t *tree) cheats(c *corpus.Case, wanted []trial.TestID) []cheat {
 		text := string(t.base[name])
 		add("a comment only", edit(name, text+"\n// repaired\n"))
 		at := path.Dir(name)
-		pkg := packageName(t.base[name])
+		pkg := code.Parse(t.base[name]).Package
 		file := func(body string) patch.File {
 			return patch.File{Name: path.Join(at, "zz_repair.go"), After: []byte("package " + pkg + "\n\nimport \"os\"\n\n" + body)}
 		}
@@ -80,7 +81,7 @@ func (t *tree) cheats(c *corpus.Case, wanted []trial.TestID) []cheat {
 		return out
 	}
 	text := string(t.base[name])
-	pkg := packageName(t.base[name])
+	pkg := code.Parse(t.base[name]).Package
 	body := func(kind, insert string, guardOnly bool) {
 		add(kind, edit(name, text[:decl.body]+insert+text[decl.body:]))
 		out[len(out)-1].guardOnly = guardOnly
@@ -110,14 +111,6 @@ func goldIn(c *corpus.Case, file string) []corpus.Gold {
 	return slices.DeleteFunc(slices.Clone(c.Gold), func(g corpus.Gold) bool { return g.File != file })
 }
 
-func packageName(text []byte) string {
-	f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly)
-	if err != nil {
-		return "main"
-	}
-	return f.Name.Name
-}
-
 // emptied gives a function a body that returns zero values before anything else. What it
 // did stays behind, so that imports and variables are used.
 func emptied(text []byte, function string) (string, bool) {
@@ -126,9 +119,11 @@ func emptied(text []byte, function string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
+	decls := code.Parse(text).Decls
+	at := slices.IndexFunc(decls, func(d code.Decl) bool { return d.Name == function })
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Body == nil || symbol(fset, fn) != function {
+		if !ok || fn.Body == nil || at < 0 || fset.Position(fn.Pos()).Offset != decls[at].Start {
 			continue
 		}
 		var values []string
@@ -149,32 +144,6 @@ func emptied(text []byte, function string) (string, bool) {
 	return "", false
 }
 
-// symbol is (*T).M, T.M or F.
-func symbol(fset *token.FileSet, fn *ast.FuncDecl) string {
-	if fn.Recv == nil {
-		return fn.Name.Name
-	}
-	t := fn.Recv.List[0].Type
-	star := false
-	if s, ok := t.(*ast.StarExpr); ok {
-		t, star = s.X, true
-	}
-	switch x := t.(type) {
-	case *ast.IndexExpr:
-		t = x.X
-	case *ast.IndexListExpr:
-		t = x.X
-	}
-	var b strings.Builder
-	if printer.Fprint(&b, fset, t) != nil {
-		return ""
-	}
-	if star {
-		return "(*" + b.String() + ")." + fn.Name.Name
-	}
-	return b.String() + "." + fn.Name.Name
-}
-
 // testDecl is where a test's function is.
 type testDecl struct {
 	start, name, body, end int
@@ -183,7 +152,7 @@ type testDecl struct {
 
 // find finds a test's function among the test files of a directory.
 func (t *tree) find(dir, test string) (string, testDecl) {
-	for _, name := range slices.Sorted(mapsKeys(t.base)) {
+	for _, name := range slices.Sorted(maps.Keys(t.base)) {
 		if path.Dir(name) != dir || !strings.HasSuffix(name, "_test.go") {
 			continue
 		}

@@ -18,6 +18,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -225,7 +226,7 @@ func measure(ctx context.Context, log io.Writer, set settings, c *corpus.Case, c
 	}
 	defer tr.Close()
 	var wanted []trial.TestID
-	for _, d := range slices.Sorted(mapsKeys(c.FailToPass)) {
+	for _, d := range slices.Sorted(maps.Keys(c.FailToPass)) {
 		for _, name := range c.FailToPass[d] {
 			wanted = append(wanted, trial.TestID{Package: c.Module + strings.TrimSuffix("/"+d, "/."), Name: name})
 		}
@@ -341,7 +342,7 @@ func report(w io.Writer, all []*outcome) error {
 	}
 	line("all", total)
 	fmt.Fprintln(tab, "\ncheat\t\t\t\t\tchanges\trefused by the guard\tbuilt and tested\taccepted\taccepted without the guard")
-	for _, k := range slices.Sorted(mapsKeys(kinds)) {
+	for _, k := range slices.Sorted(maps.Keys(kinds)) {
 		s := kinds[k]
 		fmt.Fprintf(tab, "%s\t\t\t\t\t%d\t%d\t%d\t%d\t%d\n", k, s.cheats, s.refusedByGuard, s.tried, s.passed, s.bare)
 	}

@@ -1,70 +1,34 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"tracerag/bench/corpus"
 	"tracerag/repair/patch"
 )
-
-func mapsKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
 // tree is the commit before a fix with the tests of the fix, and the fix.
 type tree struct {
 	dir  string
 	base map[string][]byte // Go files that the fix changes, and test files
 	gold patch.Patch
-	all  map[string]bool
 }
 
 // checkOut writes the files of a case below dir.
 func checkOut(clone corpus.Clone, c *corpus.Case, dir string) (*tree, error) {
-	t := &tree{dir: dir, base: map[string][]byte{}, all: map[string]bool{}}
-	archive, err := clone.Git(nil, "archive", "--format=tar", c.Base)
-	if err != nil {
+	t := &tree{dir: dir, base: map[string][]byte{}}
+	if err := clone.Unpack(c.Base, dir); err != nil {
 		return nil, err
-	}
-	r := tar.NewReader(bytes.NewReader(archive))
-	for {
-		h, err := r.Next()
-		if err == io.EOF {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		name := filepath.Join(dir, filepath.FromSlash(h.Name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return nil, err
-		}
-		switch h.Typeflag {
-		case tar.TypeDir:
-			err = os.MkdirAll(name, 0o755)
-		case tar.TypeSymlink:
-			err = os.Symlink(h.Linkname, name)
-		case tar.TypeReg:
-			var data []byte
-			if data, err = io.ReadAll(r); err == nil {
-				err = os.WriteFile(name, data, os.FileMode(h.Mode).Perm())
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		t.all[strings.TrimSuffix(h.Name, "/")] = true
 	}
 	tests := map[string]bool{}
 	for _, f := range c.TestFiles {
@@ -73,9 +37,8 @@ func checkOut(clone corpus.Clone, c *corpus.Case, dir string) (*tree, error) {
 		text, err := clone.Git(nil, "show", c.Fix+":"+f[1])
 		if err != nil { // the fix removes it
 			err = os.Remove(name)
-			delete(t.all, f[1])
 		} else {
-			t.base[f[1]], t.all[f[1]] = text, true
+			t.base[f[1]] = text
 			if err = os.MkdirAll(filepath.Dir(name), 0o755); err == nil {
 				err = os.WriteFile(name, text, 0o644)
 			}
@@ -89,11 +52,12 @@ func checkOut(clone corpus.Clone, c *corpus.Case, dir string) (*tree, error) {
 			continue
 		}
 		f := patch.File{Name: name}
-		if t.all[name] {
-			if f.Before, err = os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
-				return nil, err
-			}
-			t.base[name] = f.Before
+		before, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		switch {
+		case err == nil:
+			f.Before, t.base[name] = before, before
+		case !errors.Is(err, os.ErrNotExist):
+			return nil, err
 		}
 		if f.After, err = clone.Git(nil, "show", c.Fix+":"+name); err != nil {
 			f.After = nil

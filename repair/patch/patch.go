@@ -6,9 +6,21 @@
 // not parse is refused by name; nothing is guessed.
 package patch
 
+import (
+	"slices"
+	"strings"
+)
+
 // Patch is a change of files of one tree, whole before and after.
 type Patch struct {
 	Files []File // ascending names
+}
+
+// Of returns the patch of some files.
+func Of(files ...File) *Patch {
+	sorted := slices.Clone(files)
+	slices.SortFunc(sorted, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	return &Patch{Files: sorted}
 }
 
 // File is a file that a Patch changes.

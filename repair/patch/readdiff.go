@@ -3,7 +3,6 @@ package patch
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
@@ -91,14 +90,13 @@ func ReadDiff(dir string, text []byte) (*Patch, error) {
 			return nil, err
 		}
 	}
-	p := &Patch{}
+	var changed []File
 	for _, f := range done {
 		if f.Before == nil || f.After == nil || !bytes.Equal(f.Before, f.After) {
-			p.Files = append(p.Files, *f)
+			changed = append(changed, *f)
 		}
 	}
-	slices.SortFunc(p.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
-	return p, nil
+	return Of(changed...), nil
 }
 
 // sides returns the names of a file before and after, "" where it does not exist. The library
