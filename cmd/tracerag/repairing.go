@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"tracerag/knowledge"
 	"tracerag/knowledge/sqlite"
@@ -35,6 +36,8 @@ type repairing struct {
 	model     *meteredFlags
 	spec      job.Spec
 	end       func() error // of the transcript
+
+	telling sync.Mutex // candidates are judged beside each other, and each says what it does
 }
 
 // repairs is the directory of all repairs.
@@ -60,7 +63,7 @@ func (r *repairing) options() (o job.Options, err error) {
 	r.masker().LearnText(r.spec.Report)
 	self, err := os.Executable()
 	return job.Options{Spec: r.spec, Kept: kept, Wait: func() { r.note("another tracerag repairs here: waiting for it") }, Step: r.step,
-		Trial: trial.Options{Limits: r.limits.limits(), Run: sandbox.New([]string{self, sandboxArg}).Run}}, err
+		Trial: trial.Options{Limits: r.limits.limits(), Note: r.hear, Run: sandbox.New([]string{self, sandboxArg}).Run}}, err
 }
 
 func (r *repairing) run(ctx context.Context) (code int, err error) {
@@ -127,10 +130,21 @@ func (r *repairing) equip(ctx context.Context, o *job.Options, known *sqlite.Sto
 // step shows what takes long.
 func (r *repairing) step(what string) {
 	r.stepped()
+	r.telling.Lock()
+	defer r.telling.Unlock()
 	r.done = r.wait(what)
 }
 
+// hear prints a message of one of several goroutines.
+func (r *repairing) hear(message string) {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	r.note("%s", visible.Line(message))
+}
+
 func (r *repairing) stepped() {
+	r.telling.Lock()
+	defer r.telling.Unlock()
 	if r.done != nil {
 		r.done()
 		r.done = nil
@@ -225,7 +239,7 @@ func (r *repairing) change(ctx context.Context, j *job.Job, model *metered.Model
 	if rounds == 0 {
 		rounds = -1 // 0 would be the default
 	}
-	f := &repair.Fixer{Model: model, Options: repair.Options{Candidates: r.spec.Candidates, Rounds: rounds, Parallel: r.model.limits.Parallel}, Learn: r.masker().LearnText, Masks: func(s string) bool { return r.masker().Clean(s) != s }, Tell: func(c *repair.Candidate) { r.note("%s", visible.Line(c.Text())) }}
+	f := &repair.Fixer{Model: model, Options: repair.Options{Candidates: r.spec.Candidates, Rounds: rounds, Parallel: r.model.limits.Parallel}, Learn: r.masker().LearnText, Masks: func(s string) bool { return r.masker().Clean(s) != s }, Tell: func(c *repair.Candidate) { r.hear(c.Text()) }}
 	if model == nil {
 		return r.prepared(j, f, found)
 	}

@@ -56,7 +56,8 @@ type box struct {
 	empty chan struct{} // closed when nothing is left
 	over  atomic.Bool
 
-	uppers []int // directories below layers, as they are without these
+	uppers    []int    // directories below layers, as they are without these
+	unlayered []string // layers that show only what is in themselves, with the reasons
 }
 
 func (b *box) run(in io.Reader) report {
@@ -71,15 +72,12 @@ func (b *box) run(in io.Reader) report {
 	if err != nil {
 		return report{Failed: err.Error(), Missing: true}
 	}
-	w, err := newWatcher(b)
-	if err != nil {
-		return report{Failed: err.Error()}
-	}
+	w := newWatcher(b)
 	warmThreads()
 	if err := b.start(path); err != nil {
 		return report{Failed: err.Error()}
 	}
-	r := report{Started: true}
+	r := report{Started: true, Unlayered: b.unlayered}
 	gone := make(chan struct{})
 	go func() {
 		io.Copy(io.Discard, in) // until the outer process ends, or wants an end
@@ -132,11 +130,9 @@ func (b *box) prepare() error {
 		unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: n, Max: n})
 	}
 	if b.order.Mechanism == namespaces {
-		uppers, err := mounts(b.order)
-		if err != nil {
+		if err := b.mount(); err != nil {
 			return err
 		}
-		b.uppers = uppers
 		if !c.Limits.Network {
 			if err := loopback(); err != nil {
 				return err
@@ -144,6 +140,7 @@ func (b *box) prepare() error {
 		}
 	} else {
 		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+		b.unlayered = unlayered(c.Layers, "only a mount namespace can lay a directory over another")
 	}
 	if err := os.Chdir(c.Dir); err != nil {
 		return fmt.Errorf("working directory: %w", err)

@@ -17,12 +17,13 @@ func TestLayers(t *testing.T) {
 		c := r.command("/bin/sh", "-c", `cat a; echo changed > a; echo new > b; cat a b; rm -f a`)
 		c.Dir = cache
 		c.Layers = []Layer{{Dir: cache, Below: []string{users}}}
-		_, out := r.runs(c)
+		res, out := r.runs(c)
 		if !strings.Contains(out, "changed\nnew\n") {
 			r.t.Errorf("%q", out)
 		}
-		if r.mechanism == namespaces && !strings.HasPrefix(out, "built before") {
-			r.t.Skipf("this kernel lays no directory over another: %q", out)
+		// Where the machine can't lay one over the other, the result names the cache and says why.
+		if strings.HasPrefix(out, "built before") != (len(res.Unlayered) == 0) || len(res.Unlayered) > 0 && !strings.HasPrefix(res.Unlayered[0], cache+": ") {
+			r.t.Errorf("not laid over others: %q, and it prints %q", res.Unlayered, out)
 		}
 		if text, _ := os.ReadFile(filepath.Join(users, "a")); string(text) != "built before" {
 			r.t.Errorf("below it is now %q", text)
@@ -31,5 +32,23 @@ func TestLayers(t *testing.T) {
 			r.t.Errorf("kept was %q", text)
 		}
 		must(r.t, os.RemoveAll(r.scratch))
+	})
+}
+
+// TestUnlayered: a layer that can't be laid over others says so, and works by itself. One that has nothing
+// below it has nothing to say.
+func TestUnlayered(t *testing.T) {
+	each(t, func(r *rig) {
+		cache := filepath.Join(r.scratch, "a,b")
+		must(r.t, os.Mkdir(cache, 0o755))
+		c := r.command("/bin/sh", "-c", "echo new > "+filepath.Join(cache, "b"))
+		c.Layers = []Layer{{Dir: cache, Below: []string{r.outside}}}
+		if res, out := r.runs(c); len(res.Unlayered) != 1 || !strings.HasPrefix(res.Unlayered[0], cache+": ") || res.Code != 0 {
+			r.t.Errorf("%+v\n%s", res, out)
+		}
+		c.Layers[0].Below = []string{filepath.Join(r.outside, "none")}
+		if res, _ := r.runs(c); len(res.Unlayered) > 0 {
+			r.t.Errorf("%q", res.Unlayered)
+		}
 	})
 }

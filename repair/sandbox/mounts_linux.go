@@ -13,37 +13,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mounts makes this mount namespace's tree what the command may see: everything read-only,
+// mount makes this mount namespace's tree what the command may see: everything read-only,
 // what is hidden covered by empty directories, what may be written writable again.
 //
 // Everything that shows through is cloned before anything is covered, and put in place
 // from the top of the tree downwards, so that a directory may be writable below one that
 // is hidden below one that is read-only.
-func mounts(o order) (uppers []int, err error) {
-	c := o.Command
+func (b *box) mount() error {
+	c := b.order.Command
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return nil, fmt.Errorf("separating the mounts: %w", err)
+		return fmt.Errorf("separating the mounts: %w", err)
 	}
 	plan, err := layout(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i := range plan {
 		if err := plan[i].clone(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
-		return nil, fmt.Errorf("making / read-only: %w", err)
+		return fmt.Errorf("making / read-only: %w", err)
 	}
 	var covers []string
 	for i := range plan {
 		p := &plan[i]
 		if err := p.put(); err != nil {
-			return nil, err
+			return err
 		}
 		if p.upper > 0 {
-			uppers = append(uppers, p.upper)
+			b.uppers = append(b.uppers, p.upper)
+		}
+		if p.bare != nil {
+			b.unlayered = append(b.unlayered, fmt.Sprintf("%s: %v", p.at, p.bare))
 		}
 		if p.kind == cover && !p.writable {
 			covers = append(covers, p.at)
@@ -51,10 +54,10 @@ func mounts(o order) (uppers []int, err error) {
 	}
 	for _, dir := range covers {
 		if err := readOnly(dir); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return uppers, proc(o)
+	return proc(b.order)
 }
 
 // proc shows the processes of this namespace, and to the superuser no switch of the kernel:
@@ -113,6 +116,7 @@ type place struct {
 	fd       int
 	lower    []int
 	upper    int
+	bare     error // why a layer shows only what is in itself; nil: it does not
 }
 
 // layout is the places of a command, from the top of the tree downwards.
@@ -199,8 +203,13 @@ func hidden(plan []place, dir string) bool {
 func (p *place) clone() error {
 	p.fd = -1
 	for _, dir := range p.below {
-		if fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
+		fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		switch err {
+		case nil:
 			p.lower = append(p.lower, fd)
+		case unix.ENOENT: // it has nothing to show
+		default:
+			p.bare = fmt.Errorf("opening %s: %w", dir, err)
 		}
 	}
 	if p.kind != show {
@@ -275,8 +284,8 @@ func (p *place) point() error {
 	return os.WriteFile(p.at, nil, 0o644)
 }
 
-// overlay lays a directory over others. Without it the directory is what it is by itself:
-// a cache that starts empty.
+// overlay lays a directory over others. Where that fails the directory is what it is by itself: a
+// cache that starts empty. bare then says why.
 func (p *place) overlay() error {
 	var lower []string
 	for _, fd := range p.lower {
@@ -284,15 +293,25 @@ func (p *place) overlay() error {
 		lower = append(lower, "/proc/self/fd/"+strconv.Itoa(fd))
 	}
 	work := p.at + ".work"
-	if len(lower) == 0 || strings.ContainsAny(p.at, `,:\`) || os.MkdirAll(work, 0o700) != nil {
+	if len(lower) == 0 {
+		return nil
+	}
+	if strings.ContainsAny(p.at, `,:\`) {
+		p.bare = errors.New("an overlay can't have a comma, a colon or a backslash in its path")
+		return nil
+	}
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		p.bare = err
 		return nil
 	}
 	fd, err := unix.Open(p.at, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	if unix.Mount("overlay", p.at, "overlay", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr", strings.Join(lower, ":"), p.at, work)) != nil {
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr", strings.Join(lower, ":"), p.at, work)
+	if err := unix.Mount("overlay", p.at, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		unix.Close(fd)
+		p.bare = fmt.Errorf("mounting an overlay: %w", err)
 		return nil
 	}
 	p.upper = fd

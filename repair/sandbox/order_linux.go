@@ -28,6 +28,8 @@ type report struct {
 	Refused []string
 	CPU     time.Duration
 	Memory  int64
+
+	Unlayered []string
 }
 
 const (

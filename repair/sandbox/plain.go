@@ -42,6 +42,7 @@ func (s *Sandbox) plain(ctx context.Context, c Command) (Result, error) {
 		res.Stopped = reason(ctx)
 	}
 	res.Refused = kept.refused()
+	res.Unlayered = unlayered(c.Layers, "without a sandbox no directory is laid over another")
 	return res, nil
 }
 

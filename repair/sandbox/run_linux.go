@@ -101,7 +101,7 @@ func (s *Sandbox) inside(ctx context.Context, c Command, mechanism string) (Resu
 	got := json.NewDecoder(reports).Decode(&r)
 	werr := cmd.Wait()
 	close(over)
-	res := Result{Code: r.Code, Stopped: r.Stopped, CPU: r.CPU, Memory: r.Memory, Wall: time.Since(start), Refused: append(r.Refused, kept.refused()...)}
+	res := Result{Code: r.Code, Stopped: r.Stopped, CPU: r.CPU, Memory: r.Memory, Wall: time.Since(start), Refused: append(r.Refused, kept.refused()...), Unlayered: r.Unlayered}
 	if ctx.Err() != nil {
 		res.Stopped = reason(ctx)
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,8 +46,8 @@ type Command struct {
 }
 
 // Layer is a directory below Write that shows what is in others, too, where the machine
-// can lay it over them; elsewhere it shows what is in itself. What is written goes into Dir
-// alone. So a build cache is warm, and nothing of a candidate gets into the user's.
+// can lay it over them; elsewhere it shows what is in itself, and the Result says so. What is
+// written goes into Dir alone. So a build cache is warm, and a candidate can't write into the user's.
 type Layer struct {
 	Dir   string
 	Below []string // the first that has a file counts
@@ -72,6 +73,18 @@ type Result struct {
 	Wall    time.Duration
 	CPU     time.Duration // of all its processes, where that is known
 	Memory  int64         // the most bytes that were seen in use at one time
+	// Unlayered names the Layers that show only what is in themselves, each with the reason.
+	Unlayered []string
+}
+
+// unlayered names all layers that have something to show, with one reason.
+func unlayered(layers []Layer, why string) (list []string) {
+	for _, l := range layers {
+		if slices.ContainsFunc(l.Below, func(dir string) bool { _, err := os.Stat(dir); return err == nil }) {
+			list = append(list, l.Dir+": "+why)
+		}
+	}
+	return list
 }
 
 // Sandbox runs commands.

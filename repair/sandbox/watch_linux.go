@@ -31,7 +31,7 @@ const (
 	seldom = 50 * time.Millisecond
 )
 
-func newWatcher(b *box) (*watcher, error) {
+func newWatcher(b *box) *watcher {
 	c := b.order.Command
 	w := &watcher{mechanism: b.order.Mechanism, limits: c.Limits, pause: seldom, available: available()}
 	if w.mechanism == namespaces {
@@ -53,7 +53,7 @@ func newWatcher(b *box) (*watcher, error) {
 		}
 		w.disk = newUsage(roots, c.Limits.Disk)
 	}
-	return w, nil
+	return w
 }
 
 // look returns the limit that is exceeded, if one is. At the end files that

@@ -171,6 +171,11 @@ func (s *slot) run(ctx context.Context, c call) (ran, error) {
 	if err != nil {
 		return ran{}, fmt.Errorf("trial: %w", err)
 	}
+	if len(res.Unlayered) > 0 && t.options.Note != nil {
+		t.cold.Do(func() {
+			t.options.Note("your build cache can't be read in the sandbox, so the first build takes longer: " + res.Unlayered[0])
+		})
+	}
 	return ran{res, s.plain(out.String())}, nil
 }
 
@@ -246,6 +251,10 @@ func (s *slot) list(ctx context.Context, dir string, patterns ...string) ([]*pkg
 	r, err := s.run(ctx, call{args: args, dir: dir, stdout: &out})
 	if err != nil {
 		return nil, err
+	}
+	if r.Stopped != "" {
+		// What it has printed may end between two packages: nobody would see that some are missing.
+		return nil, &GoFailed{"go list " + strings.Join(patterns, " "), "stopped by the limit on " + string(r.Stopped) + "\n" + r.out}
 	}
 	var list []*pkg
 	d := json.NewDecoder(&out)

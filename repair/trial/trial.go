@@ -63,8 +63,10 @@ type Options struct {
 	// Affected is which tests ran what a change changes, by their traces. Those of packages
 	// that are not in Suite don't run: what they do without the change is not known. It may be nil.
 	Affected func(context.Context, patch.Patch) ([]TestID, error)
-	// Progress is called as steps begin. It may be nil.
+	// Progress is called as steps begin, by several goroutines. It may be nil.
 	Progress func(step string)
+	// Note is called once for each thing that a user should know of this machine. It may be nil.
+	Note func(string)
 }
 
 // Trial judges changes of one state of a tree. Its methods may be called by several goroutines.
@@ -81,6 +83,7 @@ type Trial struct {
 	modules    []string // directories within the tree in which go commands run
 	observer   *observer
 
+	cold   sync.Once // the user's build cache can't be read
 	slots  chan *slot
 	mu     sync.Mutex
 	before *Baseline
