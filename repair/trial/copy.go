@@ -109,7 +109,7 @@ func (t *Trial) Resolve(w TestID) (TestID, string, error) {
 	if best == "" {
 		return w, "", fmt.Errorf("package %s is in no module of %s", w.Package, t.tree.root)
 	}
-	if info, err := os.Stat(filepath.Join(t.tree.root, filepath.FromSlash(dir))); err != nil || !info.IsDir() {
+	if info, err := os.Stat(filepath.Join(t.base.dir, filepath.FromSlash(dir))); err != nil || !info.IsDir() {
 		return w, "", errors.Join(fmt.Errorf("package %s was not found", w.Package), err)
 	}
 	return w, dir, nil

@@ -1,9 +1,11 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,7 +29,7 @@ func (t *Trial) Judge(ctx context.Context, p patch.Patch, wanted ...TestID) (Ver
 		return Verdict{}, errNoBaseline
 	}
 	for _, w := range wanted {
-		if b.Packages[w.Package] == nil {
+		if b.Packages[w.Package] == nil && !t.firstTest(p, w) {
 			return Verdict{}, fmt.Errorf("trial: %s is in no package of the baseline", w)
 		}
 	}
@@ -69,6 +71,15 @@ func (t *Trial) Judge(ctx context.Context, p patch.Patch, wanted ...TestID) (Ver
 		j.verdict.Reason = fmt.Sprintf("%s as before the change", phrase.Plural(j.verdict.Tests, "test ends", "tests end"))
 	}
 	return j.verdict, nil
+}
+
+// firstTest reports whether a patch adds a test file to the package of a wanted test. The baseline lacks a
+// package that had no tests.
+func (t *Trial) firstTest(p patch.Patch, w TestID) bool {
+	_, dir, err := t.Resolve(w)
+	return err == nil && slices.ContainsFunc(p.Files, func(f patch.File) bool {
+		return f.Before == nil && path.Dir(f.Name) == dir && strings.HasSuffix(f.Name, "_test.go")
+	})
 }
 
 // guard refuses what need not be built.
@@ -286,7 +297,7 @@ func (j *judgement) wantedIn(p *program, r result, tops []string, n int) (bool, 
 	if !r.Built {
 		return j.refuse(fmt.Sprintf("the tests of %s do not compile", of), Failure{Package: of, Output: block(r.Errors, "")})
 	}
-	pb := j.base.Packages[of]
+	pb := cmp.Or(j.base.Packages[of], &PackageBaseline{Whole: true})
 	for _, w := range j.wanted {
 		if w.Package != of {
 			continue

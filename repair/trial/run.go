@@ -110,6 +110,7 @@ func (s *slot) compileSome(ctx context.Context, dir string, programs []*program,
 			continue
 		}
 		p.errors = said[p.ImportPath]
+		stopped := r.Stopped
 		if p.errors == "" && (len(programs) > 1 || r.Code == 0) {
 			// Another one failed first, or the name is another.
 			p.file = filepath.Join(out, "alone"+strconv.Itoa(i)+".test")
@@ -120,12 +121,12 @@ func (s *slot) compileSome(ctx context.Context, dir string, programs []*program,
 			if regular(p.file) {
 				continue
 			}
-			p.errors = r.out
+			p.errors, stopped = r.out, r.Stopped
 		} else if p.errors == "" {
 			p.errors = r.out
 		}
-		if r.Stopped != "" {
-			p.errors += fmt.Sprintf("go test -c was stopped by the limit on %s", r.Stopped)
+		if stopped != "" {
+			p.errors += fmt.Sprintf("go test -c was stopped by the limit on %s", stopped)
 		}
 		if p.errors == "" {
 			p.errors = "go test -c made no program"

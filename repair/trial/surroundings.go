@@ -43,7 +43,7 @@ func look(root string, files []string, workspace string) (surroundings, error) {
 		return nil
 	}
 	for _, f := range files {
-		if filepath.Base(f) != "go.mod" || strings.Contains(f, "/testdata/") || strings.Contains(f, "vendor/") {
+		if filepath.Base(f) != "go.mod" || slices.ContainsFunc(strings.Split(f, "/"), func(d string) bool { return d == "testdata" || d == "vendor" }) {
 			continue
 		}
 		file := filepath.Join(root, filepath.FromSlash(f))
