@@ -23,6 +23,7 @@ func TestAsNobody(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("the other tests are made without rights already")
 	}
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "nobody-")
 	must(t, err)
 	defer os.RemoveAll(dir)
@@ -40,7 +41,7 @@ func TestAsNobody(t *testing.T) {
 	must(t, os.Chown(home, nobody, nobody))
 	cmd := exec.Command(filepath.Join(dir, "sandbox.test"), "-test.v", "-test.short", "-test.skip=TestAsNobody")
 	cmd.Dir = home
-	cmd.Env = append(os.Environ(), "HOME="+home, "GOCACHE="+filepath.Join(home, "gocache"), "TRACERAG_TEST_HOSTILE="+filepath.Join(dir, "hostile"))
+	cmd.Env = append(os.Environ(), "HOME="+home, "GOCACHE="+filepath.Join(home, "gocache"), hostileVariable+"="+filepath.Join(dir, "hostile"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) {
@@ -184,7 +185,7 @@ func TestKilled(t *testing.T) {
 		for i := range n {
 			dir := r.t.TempDir()
 			cmd := exec.Command(exe, "-test.run=^TestKilled$")
-			cmd.Env = append(os.Environ(), "TRACERAG_TEST_VICTIM="+r.mechanism, "TMPDIR="+dir)
+			cmd.Env = append(os.Environ(), "TRACERAG_TEST_VICTIM="+r.mechanism, "TMPDIR="+dir, hostileVariable+"="+r.hostile)
 			out, err := cmd.StdoutPipe()
 			must(r.t, err)
 			must(r.t, cmd.Start())

@@ -17,8 +17,12 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "inner" {
 		os.Exit(Inner())
 	}
+	os.Setenv("OPENAI_API_KEY", "secret-of-ours") // no command may see it
 	os.Exit(m.Run())
 }
+
+// hostileVariable names the hostile program for processes that need not, or can't, build it again.
+const hostileVariable = "TRACERAG_TEST_HOSTILE"
 
 // rig is a sandbox around the hostile program, and what is outside.
 type rig struct {
@@ -50,7 +54,7 @@ func newRig(t testing.TB, mechanism string) *rig {
 		}
 	}
 	r.hostile = filepath.Join(r.scratch, "hostile")
-	built := os.Getenv("TRACERAG_TEST_HOSTILE") // another user can't build
+	built := os.Getenv(hostileVariable)
 	if built == "" {
 		built = fixtures.Build(t, "hostile")
 	}
@@ -65,7 +69,7 @@ func (r *rig) command(args ...string) Command {
 	return Command{
 		Args: args, Dir: filepath.Join(r.scratch, "tree"), Env: Environment(os.Environ(), r.scratch, false),
 		Write: []string{r.scratch}, Temp: filepath.Join(r.scratch, "tmp"), Hide: []string{r.home},
-		Limits: Limits{Time: 20 * time.Second, Memory: 400 << 20, Processes: 60, Disk: 200 << 20, Output: 1 << 20},
+		Limits: Limits{Time: 20 * time.Second, Memory: 200 << 20, Processes: 60, Disk: 60 << 20, Output: 1 << 20},
 	}
 }
 

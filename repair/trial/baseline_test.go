@@ -95,9 +95,10 @@ func TestOld(t *testing.T) {}
 // TestBaseline: each test's state before any change is known, whatever the others do; the
 // wanted test has to fail; what is kept is not made again.
 func TestBaseline(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, states)
-	o := options(t, dir)
+	o := wholeOptions(t, dir)
 	turns := filepath.Join(t.TempDir(), "turns")
 	var runs atomic.Int32
 	o.Run = func(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
@@ -180,17 +181,16 @@ func TestBaseline(t *testing.T) {
 
 // TestAtOnce judges several changes at one time: each has the verdict that it has alone.
 func TestAtOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, sum)
 	o := options(t, dir)
-	o.Workers, o.Runs = 2, 1
+	o.Workers = 2
 	o.Affected = func(context.Context, patch.Patch) ([]trial.TestID, error) {
 		return []trial.TestID{{Package: "example.com/sum/use", Name: "TestTwice"}}, nil
 	}
 	tr := open(t, o)
-	if _, err := tr.Baseline(t.Context(), wantedSum); err != nil {
-		t.Fatal(err)
-	}
+	baseline(t, tr)
 	patches := []patch.Patch{
 		change(t, dir, "sum.go", good),
 		change(t, dir, "sum.go", strings.Replace(good, "s := 0", "s := len(n) - len(n)", 1)),
@@ -221,15 +221,14 @@ func TestAtOnce(t *testing.T) {
 
 // TestInterrupted: a verdict that is interrupted ends, and the copy is of use again.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, sum)
 	o := options(t, dir)
-	o.Workers, o.Runs = 1, 1
+	o.Workers = 1
 	ctx, cancel := context.WithCancel(t.Context())
 	tr := open(t, o)
-	if _, err := tr.Baseline(t.Context(), wantedSum); err != nil {
-		t.Fatal(err)
-	}
+	baseline(t, tr)
 	endless := change(t, dir, "sum.go", strings.Replace(good, "s := 0\n", "s := 0\n\tfor len(n) > 0 {\n\t}\n", 1))
 	go func() {
 		// until the wanted test runs
@@ -250,5 +249,29 @@ func TestInterrupted(t *testing.T) {
 	}
 	if v := judge(t, tr, change(t, dir, "sum.go", good), wantedSum); !v.Accepted {
 		t.Errorf("after an interruption: %s", v)
+	}
+}
+
+// TestFirstTest: a change may add the first test of a package, and that test is wanted. One that nobody adds is
+// no test of the baseline.
+func TestFirstTest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "-- go.mod --\nmodule example.com/bare\n\ngo 1.25\n-- bare.go --\npackage bare\n\n// One is one.\nfunc One() int { return 2 }\n")
+	tr := open(t, options(t, dir))
+	if _, err := tr.Baseline(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wanted := trial.TestID{Package: "example.com/bare", Name: "TestOne"}
+	const test = "package bare\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif One() != 1 {\n\t\tt.Fatal(\"not 1\")\n\t}\n}\n"
+	for text, accepted := range map[string]bool{"return 1": true, "return 3": false} {
+		v := judge(t, tr, change(t, dir, "bare.go", "package bare\n\n// One is one.\nfunc One() int { "+text+" }\n", "bare_test.go", test), wanted)
+		if v.Accepted != accepted || !accepted && v.Stage != trial.Wants {
+			t.Errorf("%s: %s", text, v)
+		}
+	}
+	alone := change(t, dir, "bare.go", "package bare\n\n// One is one.\nfunc One() int { return 1 }\n")
+	if _, err := tr.Judge(t.Context(), alone, wanted); err == nil || !strings.Contains(err.Error(), "example.com/bare:TestOne is in no package of the baseline") {
+		t.Error(err)
 	}
 }

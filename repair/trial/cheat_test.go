@@ -1,23 +1,27 @@
 package trial_test
 
 import (
+	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"tracerag/repair/patch"
+	"tracerag/repair/sandbox"
 	"tracerag/repair/trial"
 )
 
 // TestCheats gives changes that make `go test` print PASS, or end with 0, without the
 // wanted test having passed. No guard is in place: the trial alone refuses them.
 func TestCheats(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, sum)
-	tr := open(t, options(t, dir))
-	if _, err := tr.Baseline(t.Context(), wantedSum); err != nil {
-		t.Fatal(err)
-	}
+	o := options(t, dir)
+	o.Workers = 2
+	tr := open(t, o)
+	baseline(t, tr)
 	bad := strings.Replace(good, "s += n", "s -= n", 1)
 	prints := "\nfunc init() {\n"
 	for _, name := range []string{"TestOf", "TestCases", "TestCases/1", "TestCases/2", "TestCases/3", "TestNone", "ExampleCases", "FuzzOf"} {
@@ -70,6 +74,7 @@ func TestCheats(t *testing.T) {
 		{"of another state", patch.Patch{Files: []patch.File{{Name: "sum.go", Before: []byte("package sum\n"), After: []byte(good)}}}, trial.Guard, "sum.go is not as the change says that it was"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			v := judge(t, tr, c.patch, wantedSum)
 			if v.Accepted != (c.says == "") || v.Stage != c.stage || !strings.Contains(v.Reason, c.says) {
 				t.Errorf("%+v\n%s", v, v)
@@ -83,14 +88,19 @@ func TestCheats(t *testing.T) {
 
 // TestEndless gives a change whose test never ends: the limit ends it.
 func TestEndless(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, sum)
 	o := options(t, dir)
-	o.Limits.Time = 20 * time.Second
-	tr := open(t, o)
-	if _, err := tr.Baseline(t.Context(), wantedSum); err != nil {
-		t.Fatal(err)
+	o.Limits.Time = 3 * time.Second
+	o.Run = func(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+		if filepath.Base(c.Args[0]) == "go" {
+			c.Time = time.Minute // building is no matter of this test
+		}
+		return boxed().Run(ctx, c)
 	}
+	tr := open(t, o)
+	baseline(t, tr)
 	v := judge(t, tr, change(t, dir, "sum.go", strings.Replace(good, "s := 0\n", "s := 0\n\tfor len(n) > 0 {\n\t}\n", 1)), wantedSum)
 	if v.Accepted || v.Stage != trial.Wants || !strings.Contains(v.Reason, "TestOf ends the test program") || !strings.Contains(v.String(), "timed out") {
 		t.Errorf("%s", v)
@@ -99,15 +109,13 @@ func TestEndless(t *testing.T) {
 
 // TestGuard: what weakens tests is refused before anything is built, unless that is allowed.
 func TestGuard(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, sum)
 	o := options(t, dir)
-	o.Runs = 1
 	o.Allow = func(r patch.Reason) bool { return r.Kind == patch.TestChanged }
 	tr := open(t, o)
-	if _, err := tr.Baseline(t.Context(), wantedSum); err != nil {
-		t.Fatal(err)
-	}
+	baseline(t, tr)
 	exits := change(t, dir, "a.go", "package sum\n\nimport \"os\"\n\nfunc init() { os.Exit(0) }\n")
 	if v := judge(t, tr, exits, wantedSum); v.Accepted || v.Stage != trial.Guard || !strings.HasPrefix(v.Reason, "a.go: ") {
 		t.Errorf("%s", v)

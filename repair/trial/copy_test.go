@@ -49,6 +49,7 @@ func state(t testing.TB, dir string) string {
 
 // TestUserTreeStays judges changes whose tests write into their tree, and asks git nothing that writes.
 func TestUserTreeStays(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, sum)
 	git(t, dir, "init", "-q")
@@ -59,11 +60,9 @@ func TestUserTreeStays(t *testing.T) {
 		t.Fatal(err) // the index would be refreshed now
 	}
 	before := state(t, dir)
-	o := options(t, dir)
+	o := wholeOptions(t, dir)
 	tr := open(t, o)
-	if _, err := tr.Baseline(t.Context(), wantedSum); err != nil {
-		t.Fatal(err)
-	}
+	baseline(t, tr)
 	litter := strings.Replace(good, "package sum\n", "package sum\n\nimport \"os\"\n\nfunc init() {\n\t_ = os.WriteFile(\"litter.go\", []byte(\"package sum\\nfunc {\"), 0o644)\n\t_ = os.WriteFile(\"sum_test.go\", []byte(\"package sum\\n\"), 0o644)\n\t_ = os.Mkdir(\".git\", 0o755)\n\t_ = os.Mkdir(\"closed\", 0o755)\n\t_ = os.WriteFile(\"closed/file\", nil, 0o644)\n\t_ = os.Chmod(\"closed\", 0)\n}\n", 1)
 	if v := judge(t, tr, change(t, dir, "sum.go", litter), wantedSum); !v.Accepted {
 		t.Errorf("%s", v)
@@ -85,14 +84,13 @@ func TestUserTreeStays(t *testing.T) {
 // TestRunsDoNotMeet has a candidate overwrite a test and, with its size and time kept, a source while its tests run:
 // neither its own next step nor the next candidate sees it.
 func TestRunsDoNotMeet(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, sum)
 	o := options(t, dir)
 	o.Workers = 1
 	tr := open(t, o)
-	if _, err := tr.Baseline(t.Context(), wantedSum); err != nil {
-		t.Fatal(err)
-	}
+	baseline(t, tr)
 	bad := strings.Replace(good, "s += n", "s -= n", 1)
 	weaken := strings.Replace(bad, "package sum\n", `package sum
 
@@ -125,6 +123,7 @@ func init() {
 
 // TestPresentState copies what is staged, changed, new and removed; what git ignores only if the go command reads it.
 func TestPresentState(t *testing.T) {
+	t.Parallel()
 	sub := t.TempDir()
 	write(t, sub, "-- within.txt --\nof the submodule\n")
 	git(t, sub, "init", "-q")
@@ -260,8 +259,10 @@ package unused
 
 // TestSurroundings: a module in a directory of its repository, whose replace directives lead into the repository and out of it.
 func TestSurroundings(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"replace", "workspace within", "workspace around"} {
 		t.Run(how, func(t *testing.T) {
+			t.Parallel()
 			all := t.TempDir()
 			write(t, all, outside)
 			repo := filepath.Join(all, "a", "repo")
@@ -300,6 +301,7 @@ func TestSurroundings(t *testing.T) {
 
 // TestVendor: a vendor directory is copied whether git keeps it or not, and no change of it is taken.
 func TestVendor(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, `
 -- go.mod --
@@ -364,6 +366,7 @@ func TestWithoutGit(t *testing.T) {
 
 // TestCannotOpen: errors that say what to do.
 func TestCannotOpen(t *testing.T) {
+	t.Parallel()
 	empty := t.TempDir()
 	o := options(t, empty)
 	if _, err := trial.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no go.mod in "+empty+" or above: run it in a module") {

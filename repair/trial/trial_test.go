@@ -47,8 +47,20 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	// Whatever trials of one test program keep: equal trees have one baseline, which is made once.
+	dir, err := os.MkdirTemp("", "trial-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	shared = dir
+	code := m.Run()
+	_ = os.RemoveAll(shared)
+	os.Exit(code)
 }
+
+// shared is a directory for baselines of trees that several tests judge changes of.
+var shared string
 
 // write writes the files of an archive below a directory.
 func write(t testing.TB, dir, archive string) {
@@ -74,10 +86,23 @@ func git(t testing.TB, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// options are those of a trial whose baseline is made once, of one run, and shared with other tests. Tests of
+// baselines reset Kept and Runs.
 func options(t testing.TB, dir string) trial.Options {
 	t.Helper()
 	allow := func(patch.Reason) bool { return true } // what is refused is refused by the trial alone
-	return trial.Options{Allow: allow, Dir: dir, Scratch: filepath.Join(t.TempDir(), "scratch"), Cache: goCache(), Run: boxed().Run}
+	return trial.Options{Allow: allow, Dir: dir, Scratch: filepath.Join(t.TempDir(), "scratch"), Cache: goCache(), Run: boxed().Run, Kept: shared, Runs: 1, Flags: quickLink}
+}
+
+// quickLink leaves out what only debuggers read: most of a test's time is the linker's.
+var quickLink = []string{"-ldflags=-s"}
+
+// wholeOptions are those of a trial that makes its own baseline, of as many runs as users have.
+func wholeOptions(t testing.TB, dir string) trial.Options {
+	t.Helper()
+	o := options(t, dir)
+	o.Kept, o.Runs = "", 0
+	return o
 }
 
 func open(t testing.TB, o trial.Options) *trial.Trial {
@@ -111,6 +136,19 @@ func change(t testing.TB, dir string, pairs ...string) patch.Patch {
 		p.Files = append(p.Files, f)
 	}
 	return p
+}
+
+// making is held while a baseline is made, so that the others that wait for the same one read it.
+var making sync.Mutex
+
+// baseline makes the baseline for the wanted test of sum, or reads the shared one.
+func baseline(t testing.TB, tr *trial.Trial) {
+	t.Helper()
+	making.Lock()
+	defer making.Unlock()
+	if _, err := tr.Baseline(t.Context(), wantedSum); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func judge(t testing.TB, tr *trial.Trial, p patch.Patch, wanted ...trial.TestID) trial.Verdict {
@@ -222,9 +260,10 @@ func Cases() []int { return []int{1, 2, 3} }
 `
 
 func TestAccepts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, sum)
-	tr := open(t, options(t, dir))
+	tr := open(t, wholeOptions(t, dir))
 	b, err := tr.Baseline(t.Context(), wantedSum)
 	if err != nil {
 		t.Fatal(err)
@@ -239,9 +278,10 @@ func TestAccepts(t *testing.T) {
 }
 
 func TestContextEnds(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, sum)
-	tr := open(t, options(t, dir))
+	tr := open(t, wholeOptions(t, dir))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := tr.Baseline(ctx, wantedSum); !errors.Is(err, context.Canceled) {
