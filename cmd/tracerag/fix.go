@@ -102,7 +102,7 @@ func runFix(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if x.test != "" {
 		i := strings.LastIndexByte(x.test, ':')
-		if i < 0 {
+		if i <= 0 || i == len(x.test)-1 {
 			return a.usage(c, fmt.Sprintf("--test=%s: want a package and a test, ./pkg:TestX", x.test))
 		}
 		spec.Package, spec.Test = x.test[:i], x.test[i+1:]

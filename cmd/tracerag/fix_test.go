@@ -206,6 +206,8 @@ func TestFixRefuses(t *testing.T) {
 	}{
 		{nil, "want a report, or --test"},
 		{[]string{"--test", "TestBorder", "x"}, "--test=TestBorder: want a package and a test, ./pkg:TestX"},
+		{[]string{"--test", "./table:", "x"}, "want a package and a test, ./pkg:TestX"},
+		{[]string{"--test", ":TestBorder", "x"}, "want a package and a test, ./pkg:TestX"},
 		{[]string{"--candidates=0", "x"}, "--candidates must be at least 1"},
 		{[]string{"--resume", "x"}, "--resume takes the report from the last repair"},
 		{[]string{"--resume", "--test=./x:TestX"}, "--resume continues the last repair as it was begun: leave out --test"},
@@ -251,6 +253,26 @@ func TestFixJudges(t *testing.T) {
 		if out, said := r.run(x.code, "--test", "./table:TestBorder", "--candidate", file); !strings.Contains(out+said, x.want) {
 			t.Errorf("%s: %s%s", x.name, said, out)
 		}
+	}
+	// A damaged verdict is given again, and what was judged is no repair that goes on.
+	file := filepath.Join(t.TempDir(), "change")
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(diff, "%s", "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verdicts, err := filepath.Glob(filepath.Join(r.dir, ".tracerag", "fixes", "*", "verdicts", "*.json"))
+	if err != nil || len(verdicts) == 0 {
+		t.Fatal(err, verdicts)
+	}
+	for _, v := range verdicts {
+		if err := os.WriteFile(v, []byte(`{"accepted":true}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, said := r.run(0, "--test", "./table:TestBorder", "--candidate", file); !strings.Contains(out, "accepted: the wanted tests pass") {
+		t.Errorf("%s%s", said, out)
+	}
+	if _, said := r.run(1, "--resume"); !strings.Contains(said, "no repair is kept") {
+		t.Error(said)
 	}
 	r.clean()
 }

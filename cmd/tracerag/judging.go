@@ -84,6 +84,7 @@ func (r *repairing) readCandidate() (data []byte, err error) {
 
 // try judges a change: a diff, or files with whole declarations. before hears what the tests do without it.
 func (r *repairing) try(ctx context.Context, data []byte, before func(*trial.Baseline)) (v trial.Verdict, said saidFix, p *patch.Patch, err error) {
+	r.spec.Judged = true
 	o, err := r.options()
 	if err != nil {
 		return v, said, nil, err

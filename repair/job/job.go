@@ -51,6 +51,8 @@ type Spec struct {
 	How        guided.How `json:"how,omitempty"`
 	Candidates int        `json:"candidates,omitempty"`
 	Rounds     int        `json:"rounds,omitempty"`
+	// Judged says that somebody's change is judged, and that no repair begins.
+	Judged bool `json:"judged,omitempty"`
 }
 
 // Options say with what.
@@ -122,6 +124,10 @@ func Open(ctx context.Context, o Options) (_ *Job, err error) {
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("repairs: %w", err)
 	}
+	var begun Spec
+	if ok, err := j.read("job.json", &begun); o.Spec.Judged && ok && err == nil && begun.Dir != "" && !begun.Judged {
+		return j, nil // a repair that may go on
+	}
 	return j, j.keep("job.json", o.Spec)
 }
 
@@ -174,13 +180,13 @@ func (j *Job) wanted() []trial.TestID {
 // Judge says whether a change is right. The same change is judged once.
 func (j *Job) Judge(ctx context.Context, p *patch.Patch) (trial.Verdict, error) {
 	// With other limits, or other rules, it may be another verdict.
-	key, err := hash(p.Diff(), j.test, j.o.Trial.Limits, j.o.Spec.WeakTests)
+	key, err := hash(j.trial.Rules(), p.Diff(), j.test, j.o.Trial.Limits, j.o.Spec.WeakTests)
 	if err != nil {
 		return trial.Verdict{}, err
 	}
 	name := filepath.Join("verdicts", key+".json")
 	var v trial.Verdict
-	if ok, err := j.read(name, &v); ok || err != nil {
+	if ok, err := j.read(name, &v); ok && v.Given() || err != nil {
 		return v, err
 	}
 	v, err = j.trial.Judge(ctx, *p, j.wanted()...)

@@ -32,7 +32,20 @@ type Kept struct {
 	Result *repair.Result `json:"result,omitempty"` // nil: it has not come to an end
 }
 
-// Load returns a repair by its ID or the beginning of it, "" for the last one.
+// DamagedError says that what is kept of a repair can't be read.
+type DamagedError struct {
+	ID, Dir string
+	Err     error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("what is kept of repair %s is damaged: %v: remove %s, and repair again", e.ID, e.Err, e.Dir)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// Load returns a repair by its ID or the beginning of it, "" for the last one that was begun. Changes that were only
+// judged, and what is damaged, are found by name alone.
 func Load(kept, id string) (*Kept, error) {
 	if strings.ContainsAny(id, `/\.`) {
 		return nil, &NoneError{id}
@@ -52,27 +65,46 @@ func Load(kept, id string) (*Kept, error) {
 			list = append(list, repaired{e.Name(), info.ModTime()})
 		}
 	}
-	if len(list) == 0 {
-		return nil, &NoneError{id}
+	slices.SortFunc(list, func(a, b repaired) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.name, a.name)) })
+	var damaged error
+	for _, r := range list {
+		k, err := load(kept, r.name)
+		if err == nil && (id != "" || !k.Spec.Judged) {
+			return k, nil
+		}
+		damaged = cmp.Or(damaged, err)
 	}
-	last := slices.MaxFunc(list, func(a, b repaired) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.name, b.name)) })
-	k := &Kept{ID: last.name}
-	data, err := os.ReadFile(filepath.Join(kept, k.ID, "job.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &k.Spec)
+	if damaged != nil {
+		return nil, damaged
 	}
-	if err != nil {
-		return nil, fmt.Errorf("repair %s: %w", k.ID, err)
+	return nil, &NoneError{id}
+}
+
+// load reads what is kept of a repair.
+func load(kept, id string) (*Kept, error) {
+	k := &Kept{ID: id}
+	dir := filepath.Join(kept, id)
+	read := func(name string, v any) error {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && json.Unmarshal(data, v) == nil {
+			return err
+		}
+		if err == nil {
+			err = fmt.Errorf("%s is none of ours", name)
+		}
+		return &DamagedError{id, dir, err}
 	}
-	data, err = os.ReadFile(filepath.Join(kept, k.ID, "result.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return k, nil
+	if err := read("job.json", &k.Spec); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = json.Unmarshal(data, &k.Result)
+	if k.Spec.Dir == "" {
+		return nil, &DamagedError{id, dir, errors.New("job.json names no directory")}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("repair %s: %w", k.ID, err)
+	if err := read("result.json", &k.Result); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if k.Result != nil && slices.Contains(k.Result.Candidates, nil) {
+		return nil, &DamagedError{id, dir, errors.New("result.json lacks a candidate")}
 	}
 	return k, nil
 }
@@ -95,6 +127,10 @@ func (k *Kept) String() string {
 	}
 	if k.Spec.Report != "" {
 		fmt.Fprintf(&b, "report %s\n", strings.ReplaceAll(strings.TrimSpace(k.Spec.Report), "\n", "\n       "))
+	}
+	if k.Result == nil && k.Spec.Judged {
+		b.WriteString("changes were judged for it, and no repair was begun\n")
+		return b.String()
 	}
 	if k.Result == nil {
 		b.WriteString("it has not come to an end\n")

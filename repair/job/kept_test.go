@@ -22,7 +22,7 @@ func TestLoad(t *testing.T) {
 	}
 	for i, id := range []string{"aaaa00000001", "bbbb00000002"} {
 		j := &Job{dir: filepath.Join(dir, id)}
-		if err := j.keep("job.json", Spec{Report: "report " + id, Package: "./table", Test: "TestBorder"}); err != nil {
+		if err := j.keep("job.json", Spec{Dir: dir, Report: "report " + id, Package: "./table", Test: "TestBorder"}); err != nil {
 			t.Fatal(err)
 		}
 		at := time.Now().Add(time.Duration(i-10) * time.Minute)
@@ -58,11 +58,40 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "aaaa00000001", "result.json"), []byte("{"), 0o600); err != nil {
+	// Neither a change that was judged later nor damage hides the last repair.
+	judged := &Job{dir: filepath.Join(dir, "cccc00000003")}
+	if err := judged.keep("job.json", Spec{Dir: dir, Judged: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(dir, "aaaa"); err == nil || !strings.Contains(err.Error(), "repair aaaa00000001") {
-		t.Error(err)
+	if k, err := Load(dir, ""); err != nil || k.ID != "bbbb00000002" {
+		t.Errorf("%v %v", k, err)
+	}
+	if k, err := Load(dir, "cccc"); err != nil || !strings.Contains(k.String(), "no repair was begun") {
+		t.Errorf("%v %v", k, err)
+	}
+	for _, name := range []string{"job.json", "result.json"} {
+		for _, text := range []string{"", "{", "[]", "{}", "null", "\x00", `{"candidates":[null]}`, `{"dir":3}`} {
+			if name == "result.json" && (text == "null" || text == "{}" || text == `{"dir":3}`) {
+				continue // no result yet, or one without candidates
+			}
+			later := &Job{dir: filepath.Join(dir, "dddd00000004")}
+			if err := later.keep("job.json", Spec{Dir: dir}); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(later.dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			damaged := new(DamagedError)
+			if _, err := Load(dir, "dddd"); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "remove "+later.dir) {
+				t.Errorf("%s %q: %v", name, text, err)
+			}
+			if k, err := Load(dir, ""); err != nil || k.ID != "bbbb00000002" {
+				t.Errorf("%s %q: %v %v", name, text, k, err)
+			}
+			if err := os.RemoveAll(later.dir); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

@@ -201,6 +201,14 @@ func (t *Trial) Close() error {
 // Hash names the state of the tree that was copied.
 func (t *Trial) Hash() string { return t.base.hash }
 
+// verdictVersion is raised when other changes are accepted than before.
+const verdictVersion = 2
+
+// Rules names what a verdict depends on, but for the tree, the change and the options.
+func (t *Trial) Rules() string {
+	return fmt.Sprint(verdictVersion, " ", t.goEnv.version, " ", t.goEnv.settings)
+}
+
 // Root is the directory that was copied: the names of a patch's files are relative to it.
 func (t *Trial) Root() string { return t.tree.root }
 

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,9 @@ type Verdict struct {
 	Tests int                     `json:"tests"` // that ran in the last stage in which they did, functions and subtests
 	Times map[Stage]time.Duration `json:"nanoseconds,omitempty"`
 }
+
+// Given reports whether this is a verdict at all, and not what became of a file of one.
+func (v Verdict) Given() bool { return slices.Contains(Stages, v.Stage) && v.Reason != "" }
 
 // Failure is a test that fails, or a package that doesn't build or has findings.
 type Failure struct {
