@@ -94,7 +94,7 @@ var layers = map[string][]string{
 	"bench/summaries":         {"bench/corpus", "knowledge/knowledgetest", "knowledge/sqlite", "llm", "llm/metered", "prompt/tokens", "summary"},
 	"bench/edges":             {"code", "code/calls", "trace"},
 	"bench/affected":          {"code", "record", "repair/affected", "trace/store"},
-	"bench/trials":            {"bench/corpus", "phrase", "repair/patch", "repair/sandbox", "repair/trial"},
+	"bench/trials":            {"bench/corpus", "code", "phrase", "repair/patch", "repair/sandbox", "repair/trial"},
 	"bench/repair":            {"bench/corpus", "code", "repair/patch"},
 
 	"viewer":             {"calltree", "knowledge", "knowledge/lookup", "locate", "phrase", "prompt", "session", "source", "trace", "trace/symbol"},
