@@ -65,7 +65,7 @@ func (r *repairing) judged(ctx context.Context) (int, error) {
 	if !v.Accepted {
 		return exitFailure, nil
 	}
-	return exitOK, r.applied(said.root, p)
+	return exitOK, r.applied(ctx, said.root, p)
 }
 
 // readCandidate reads somebody's change.
@@ -128,11 +128,15 @@ func readChange(root string, data []byte) (*patch.Patch, error) {
 }
 
 // applied changes the user's files, if that was asked for.
-func (r *repairing) applied(root string, p *patch.Patch) error {
+func (r *repairing) applied(ctx context.Context, root string, p *patch.Patch) error {
 	if !r.apply {
 		return nil
 	}
-	if err := p.Write(root); err != nil {
+	kept, err := r.repairs()
+	if err != nil {
+		return err
+	}
+	if err := job.Apply(ctx, kept, root, p); err != nil {
 		return fmt.Errorf("the files were not changed: %w", err)
 	}
 	for _, f := range p.Files {

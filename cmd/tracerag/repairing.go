@@ -62,7 +62,7 @@ func (r *repairing) options() (o job.Options, err error) {
 	}
 	r.masker().LearnText(r.spec.Report)
 	self, err := os.Executable()
-	return job.Options{Spec: r.spec, Kept: kept, Wait: func() { r.note("another tracerag repairs here: waiting for it") }, Step: r.step,
+	return job.Options{Spec: r.spec, Kept: kept, Wait: func() { r.note("another tracerag repairs here: waiting for it") }, Step: r.step, Note: func(what string) { r.note("%s", visible.Line(what)) },
 		Trial: trial.Options{Limits: r.limits.limits(), Note: r.hear, Run: sandbox.New([]string{self, sandboxArg}).Run}}, err
 }
 
@@ -273,7 +273,7 @@ func (r *repairing) change(ctx context.Context, j *job.Job, model *metered.Model
 	if result.Chosen == nil {
 		return exitFailure, nil
 	}
-	return exitOK, r.applied(j.Root(), result.Chosen.Patch)
+	return exitOK, r.applied(ctx, j.Root(), result.Chosen.Patch)
 }
 
 // printResult prints the change.

@@ -3,6 +3,7 @@
 //
 //	DIR/
 //	    lock                       who holds it works here
+//	    applying.json, applying    the change that is being put in place, and the lock of it
 //	    ID/                        a repair: ID is a hash of the tree, the report and the test
 //	        job.json               what was asked for
 //	        traces/                recorded runs of the test, a store of traces
@@ -70,6 +71,8 @@ type Options struct {
 	// Wait is called if another process works in Kept; nil: nobody hears of it.
 	Wait func()
 	Step func(string)
+	// Note is called with what the user should know; nil: nobody hears of it.
+	Note func(string)
 }
 
 // Job is a repair.
@@ -104,6 +107,9 @@ func Open(ctx context.Context, o Options) (_ *Job, err error) {
 			j.Close()
 		}
 	}()
+	if err := finish(ctx, o); err != nil {
+		return nil, err
+	}
 	t := o.Trial
 	t.Dir, t.Suite, t.Flags = o.Spec.Dir, o.Spec.Suite, o.Spec.Flags
 	t.Allow = func(patch.Reason) bool { return o.Spec.WeakTests }
