@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// patience is how long another process may have the lock before anybody is told of it.
+// patience is how long Wait waits before it says so.
 const patience = 200 * time.Millisecond
 
 // Wait locks a file, which it makes if it is missing. While another process has the lock,
@@ -30,7 +30,7 @@ func Wait(ctx context.Context, file string, wait func()) (unlock func(), err err
 		case l := <-got:
 			return l.unlock, l.err
 		case <-ctx.Done():
-			go func() { // the lock can't be waited for any less
+			go func() { // locking can't be interrupted: unlock as soon as it succeeds
 				if l := <-got; l.err == nil {
 					l.unlock()
 				}

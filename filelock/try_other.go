@@ -7,9 +7,9 @@ import "time"
 // Locks says whether Try can lock a directory on this system.
 const Locks = false
 
-// LeftAfter is how old a directory is at least that a killed process left: nothing that
-// is made in one takes so long.
+// LeftAfter is the age from which a directory is taken as left by a killed process: no work in one
+// takes so long.
 const LeftAfter = 24 * time.Hour
 
-// Try has no way of locking a directory here: only its age tells.
+// Try can't lock a directory on this system, and always succeeds. Callers go by the age.
 func Try(string) (unlock func(), ok bool) { return func() {}, true }

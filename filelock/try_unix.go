@@ -11,8 +11,8 @@ import (
 // Locks says whether Try can lock a directory on this system.
 const Locks = true
 
-// LeftAfter is how old a directory is at least that a killed process left: one that has just
-// been made has no lock yet.
+// LeftAfter is the age from which an unlocked directory is taken as left by a killed process: a new
+// directory has no lock for a moment.
 const LeftAfter = time.Minute
 
 // Try locks a directory, for as long as the process lives or until it is unlocked. It does

@@ -49,8 +49,8 @@ func (f *Fixer) Question(t *Task) (instructions, user string, err error) {
 	return system, p.user, nil
 }
 
-// question makes a task's question, of which parts that have no room are cut, and said to be. more are
-// parts behind: of a second try.
+// question makes the question of a task. Parts that don't fit are cut, and marked so. more are further
+// parts, those of a second try.
 func (f *Fixer) question(t *Task, more ...metered.Part) (*prompt, error) {
 	p := &prompt{files: map[string]bool{}}
 	room := f.Model.Room(system, asked, patch.Instructions) - 200 // for the fences
@@ -209,8 +209,8 @@ func header(f *code.File) string {
 	return b.String()
 }
 
-// whole returns a declaration with its comment. One with a secret is shown to nobody as it is, so no
-// one can replace it.
+// whole returns a declaration with its comment. One that holds a secret is refused: it would be masked,
+// and a model that replaced it would write the mask.
 func (f *Fixer) whole(text []byte, file *code.File, name string) (string, error) {
 	if file == nil {
 		return "", errors.New("the file does not exist")

@@ -36,12 +36,12 @@ type Fixer struct {
 	// Parts says where the run of the test with a change parts from the run before it; "" if it
 	// does not. Nil records nothing.
 	Parts func(context.Context, *patch.Patch) (string, error)
-	// Learn sees a file before a part of it is in a question: by its own words a text may not look like
-	// a secret. Nil: nobody does.
+	// Learn is called with a whole file before a part of it is sent: a part alone may not show that it
+	// holds a secret. It may be nil.
 	Learn func(text string)
 	// Masks reports whether a text holds what is masked in questions. Nil masks nothing.
 	Masks func(text string) bool
-	// Tell hears of each candidate when it is known what becomes of it, one at a time; nil tells nobody.
+	// Tell is called for each candidate when it is judged or dropped, one call at a time. It may be nil.
 	Tell func(*Candidate)
 }
 
@@ -80,7 +80,7 @@ func (r *Result) note(lines ...string) {
 	}
 }
 
-// Fix repairs. With an error there is a result nevertheless: what is known until then.
+// Fix repairs. With an error it also returns what is known until then.
 func (f *Fixer) Fix(ctx context.Context, t *Task) (*Result, error) {
 	g := *f
 	g.Candidates, g.Parallel = cmp.Or(g.Candidates, Default.Candidates), cmp.Or(g.Parallel, Default.Parallel)

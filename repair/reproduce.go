@@ -47,8 +47,7 @@ It is a new file %s of package %s, beside the code: package clause, imports, and
 // reproductionTest names the test that is written.
 const reproductionTest = "TestReproduction"
 
-// Reproduce has tests written from a report, and returns one of those that fail in the way in which most
-// of them do. It is in the package of the first place.
+// Reproduce asks for tests from a report. It returns one that fails in the same way as most others. It is in the package of the first place.
 func (f *Fixer) Reproduce(ctx context.Context, t *Task, try Try) (*Reproduction, error) {
 	if len(t.Places) == 0 {
 		return nil, ErrNoPlace
@@ -103,7 +102,7 @@ func (f *Fixer) Reproduce(ctx context.Context, t *Task, try Try) (*Reproduction,
 	return r, nil
 }
 
-// errPasses says that a test is none of what is wrong.
+// errPasses says that a test does not show the fault.
 var errPasses = errors.New("it passes")
 
 func (f *Fixer) reproduce(ctx context.Context, t *Task, p *prompt, name string, temperature float64, sample int, try Try) (*Reproduction, string, error) {

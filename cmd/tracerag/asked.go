@@ -27,7 +27,7 @@ func (a *app) bugReport(arg string) (string, error) {
 		}
 		arg = string(data)
 	}
-	// All of a log of megabytes takes a minute. What is quoted of it is masked by itself, too.
+	// Learning all of a log of megabytes takes a minute. Quoted parts are masked on their own, too.
 	const most = 256 << 10
 	a.masker().LearnText(arg[:min(len(arg), most)])
 	if rest := len(arg) - most; rest > 0 {

@@ -42,7 +42,7 @@ type saidFix struct {
 	root string // of the tree
 }
 
-// judged prints a verdict on somebody's change.
+// judged judges the change of --candidate and prints the verdict.
 func (r *repairing) judged(ctx context.Context) (int, error) {
 	data, err := r.readCandidate()
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *repairing) judged(ctx context.Context) (int, error) {
 	return exitOK, r.applied(ctx, said.root, p)
 }
 
-// readCandidate reads somebody's change.
+// readCandidate reads the change of --candidate.
 func (r *repairing) readCandidate() (data []byte, err error) {
 	if r.candidate == "-" {
 		data, err = io.ReadAll(r.stdin)
@@ -82,7 +82,7 @@ func (r *repairing) readCandidate() (data []byte, err error) {
 	return data, nil
 }
 
-// try judges a change: a diff, or files with whole declarations. before hears what the tests do without it.
+// try judges a change: a diff, or files with whole declarations. before is called with the baseline.
 func (r *repairing) try(ctx context.Context, data []byte, before func(*trial.Baseline)) (v trial.Verdict, said saidFix, p *patch.Patch, err error) {
 	r.spec.Judged = true
 	o, err := r.options()

@@ -151,7 +151,7 @@ func (r *repairing) stepped() {
 	}
 }
 
-// left says what of the tree is not in the copy.
+// left prints what the copy lacks.
 func (r *repairing) left(all []string) {
 	all = slices.DeleteFunc(all, func(l string) bool { return strings.HasPrefix(l, store.DirName) })
 	const most = 5
@@ -311,7 +311,7 @@ func (r *repairing) sameTest() string {
 	return " --test " + phrase.Quote(r.test)
 }
 
-// lastRepair stands for the last repair's ID.
+// lastRepair is the value of --show that means the last repair.
 const lastRepair = "last"
 
 // showRepair prints what became of a repair.

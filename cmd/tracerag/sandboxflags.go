@@ -14,7 +14,7 @@ import (
 // sandboxArg makes this program the inner step of a sandbox.
 const sandboxArg = "__sandbox"
 
-// sandboxFlags bound a command of somebody else's code.
+// sandboxFlags limit the commands that build and test.
 type sandboxFlags struct {
 	time         time.Duration
 	memory, disk byteSize

@@ -9,10 +9,10 @@
 //   - A subtest is a goroutine, too. Its first function is mostly a literal, which belongs to the
 //     declaration around it: the tests that ran that declaration may have run the literal. So may
 //     a goroutine whose creator is not known: it belongs to all tests that ran its go statement's function.
-//   - What ran before the first test (initialisers, init, TestMain) belongs to all tests of the program, as does
-//     what nobody knows the origin of.
-//   - What only the first test ran that came to its caller (sync.Once, a cache, a pool that somebody
-//     has to start) is likely used by those that came to the caller later. It belongs to them, too.
+//   - What ran before the first test (initialisers, init, TestMain) belongs to all tests of the program, as do
+//     calls whose origin is unknown.
+//   - A call may be made only by the first test that runs its caller (sync.Once, a cache, a pool).
+//     Later tests that run the caller are likely to use its result. It belongs to them, too.
 //
 // Not everything that a change can change has run: types, constants and variables have no calls, an empty function
 // leaves no trace, a new function has not been there. Of these, the tests count that ran a function that

@@ -181,7 +181,7 @@ func (r *reader) spread() {
 			break
 		}
 	}
-	// Goroutines that only started each other have nobody's tests: anybody's, then.
+	// Goroutines that only started each other belong to no known test, and so to all.
 	for _, g := range r.open {
 		if r.sets[g].len() == 0 {
 			r.sets[g].join(r.sets[0])
@@ -191,7 +191,7 @@ func (r *reader) spread() {
 }
 
 // users returns the tests that may have handed the function of a goroutine to whoever started it: a
-// literal comes from the declaration around it, another function from one that names it. nil: nobody knows.
+// literal comes from the declaration around it, another function from one that names it. nil: unknown.
 func (r *reader) users(group int) set {
 	n := &r.t.Nodes[r.roots[group]]
 	d := r.decl[n.Func]

@@ -17,8 +17,8 @@ import (
 	"tracerag/trace/store"
 )
 
-// Recorder records test programs on this machine, by go test and the probe. It is the default for Options.Record. Whoever
-// runs code that nobody has read has one of their own, which does the same in a sandbox.
+// Recorder records test programs on this machine, by go test and the probe. It is the default for Options.Record. Unreviewed
+// code needs another one, which does the same in a sandbox.
 type Recorder struct {
 	// Self is a command line of this program that obeys a record.Job, after the job's directory is added.
 	Self  []string

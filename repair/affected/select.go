@@ -193,7 +193,7 @@ func (w *want) invisible(d declared, deps []*pkg) bool {
 	return false
 }
 
-// starters adds the tests that may have started a program: what that ran, nobody has seen.
+// starters adds the tests that may have started a program: what a program runs is not recorded.
 func (w *want) starters(deps []*pkg) {
 	s := w.m.source
 	s.learn()

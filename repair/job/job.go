@@ -68,7 +68,7 @@ type Options struct {
 	Collector func(*store.Store) *evidence.Collector
 	// Repository is the root of the collector's repository.
 	Repository string
-	// Wait is called if another process works in Kept; nil: nobody hears of it.
+	// Wait is called if another process works in Kept. It may be nil.
 	Wait func()
 	Step func(string)
 	// Note is called with what the user should know; nil: nobody hears of it.

@@ -245,7 +245,7 @@ func buildLine(s *source) string {
 	return ""
 }
 
-// symbol is the name of a declaration that somebody wrote, in the form in which units have it.
+// symbol returns a given name of a declaration in the form of units.
 func symbol(name string) string {
 	name = strings.TrimSpace(name)
 	for _, word := range [...]string{"func ", "type ", "const ", "var ", "method "} {

@@ -48,7 +48,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", byte(k))
 }
 
-// Problem is a syntax error in a text that somebody gave.
+// Problem is a syntax error in a given text.
 type Problem struct {
 	Line, Column int    // in that text, from 1
 	What         string // the parser's words

@@ -74,7 +74,7 @@ func addImports(s *source, add []imported) []byte {
 			addToGroup(s, plain[i], x, eol, &out)
 		}
 	} else if len(plain) == 1 && len(plain[0].specs) == 1 && plain[0].doc.Len() == 0 && alone(s.text, plain[0].whole()) {
-		// One import becomes a group, as everybody writes several.
+		// One import becomes a group, as is usual for several.
 		d := plain[0]
 		from := d.specs[0].span.Start
 		out.replace(d.span.Start, from, []byte("import ("+eol+"\t"))

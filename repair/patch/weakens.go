@@ -45,7 +45,7 @@ const (
 	Unreadable                        // it can't be judged: it does not parse, or is no Go
 )
 
-// Weakens returns all reasons to refuse the Patch of somebody whose change is to be proved by tests.
+// Weakens returns all reasons to refuse the Patch if tests are to prove it.
 // It goes by syntax, and is strict: a good change may have a reason. New tests and new test files have none.
 func (p *Patch) Weakens() []Reason {
 	var out []Reason

@@ -12,9 +12,9 @@ import (
 	"slices"
 )
 
-// Write puts all files of the Patch in place in a directory, or none. First every file must be as
-// the Patch has it before; those that are not are refused by name. Modes are kept. os.Root
-// keeps every step inside of the directory, whatever becomes of its links meanwhile.
+// Write writes all files of the Patch in a directory, or none. First it compares every file with the
+// Patch's Before, and names those that differ. Modes are kept. os.Root keeps every step inside the
+// directory, even if links change meanwhile.
 func (p *Patch) Write(dir string) error {
 	t, err := openTree(dir)
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *writing) all(p *Patch, t *tree) error {
 			return fmt.Errorf("can't write %s: %w", f.Name, err)
 		}
 	}
-	if err := p.asBefore(t); err != nil { // what somebody else wrote meanwhile is not lost
+	if err := p.asBefore(t); err != nil { // what another process wrote meanwhile must not be lost
 		return err
 	}
 	for i := range w.steps {
@@ -97,7 +97,8 @@ func (w *writing) all(p *Patch, t *tree) error {
 	return nil
 }
 
-// prepare does all that may fail for want of room or rights, and changes no file.
+// prepare writes the new text and a copy of the old one beside the file. A full disk or a missing
+// permission shows here, before any file is changed.
 func (w *writing) prepare(f File) error {
 	name := filepath.FromSlash(f.Name)
 	mode := fs.FileMode(0o666)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// passed is what of an environment a go command and tests need, and what holds no keys.
-// A list of what is safe, since nobody can list what is secret.
+// passed are the variables that a go command and tests need, and that hold no keys. Safe names are
+// listed, since secret ones can't be.
 var passed = []string{
 	"PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_TIME", "LC_NUMERIC", "LC_MESSAGES", "TZ", "TERM", "USER", "LOGNAME", "SHELL",
 	"GOROOT", "GOPATH", "GOMODCACHE", "GOFLAGS", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT", "GOWORK", "GO111MODULE", "GODEBUG", "GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GOENV",
@@ -15,9 +15,9 @@ var passed = []string{
 	"SystemRoot", "SYSTEMROOT", "ComSpec", "PATHEXT", "windir", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
 }
 
-// Environment is that of a go command without keys and tokens: what of base is known to
-// hold none, and home, temporary files and build cache below scratch, which must be writable.
-// Settings ("NAME=value") replace all that. Each variable is there once: of two, programs
+// Environment returns an environment for a go command without keys and tokens. It has the known safe
+// variables of base. Home, temporary files and build cache are below scratch, which must be writable.
+// Settings ("NAME=value") replace all of these. Each variable is there once: of two, programs
 // in Go take the first and shells the last.
 func Environment(base []string, scratch string, network bool, settings ...string) []string {
 	var names []string

@@ -80,7 +80,7 @@ func (b *box) run(in io.Reader) report {
 	r := report{Started: true, Unlayered: b.unlayered}
 	gone := make(chan struct{})
 	go func() {
-		io.Copy(io.Discard, in) // until the outer process ends, or wants an end
+		io.Copy(io.Discard, in) // until the outer process ends or closes it
 		close(gone)
 	}()
 	go b.reap()
@@ -152,7 +152,7 @@ func (b *box) prepare() error {
 func (b *box) start(path string) error {
 	failed := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: nobody else may get this thread
+		runtime.LockOSThread() // never unlocked: no other goroutine may run on this thread
 		failed <- func() error {
 			if err := b.restrict(); err != nil {
 				return err

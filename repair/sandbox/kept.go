@@ -18,7 +18,7 @@ type kept struct {
 	left    int64
 	full    func()
 	denied  []string
-	line    []byte // the end of what was written, without its end
+	line    []byte // the unfinished last line
 }
 
 func newKept(c Command, full func()) *kept {

@@ -83,9 +83,8 @@ type rules struct {
 	err error
 }
 
-// files permits what a command may read and write. Rules only permit: what is hidden is
-// what none of them covers, so that all around it has a rule of its own. Names in
-// directories can be read everywhere.
+// files permits what a command may read and write. Rules can only permit. So everything beside a hidden
+// directory gets a rule, and the directory itself gets none. Names in directories can be read everywhere.
 func (r *rules) files(c inner) {
 	r.path("/", unix.LANDLOCK_ACCESS_FS_READ_DIR)
 	var hide []string
@@ -98,7 +97,6 @@ func (r *rules) files(c inner) {
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts"} {
 		r.path("/dev/"+name, mayRead|unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE)
 	}
-	// A process may name itself and its threads.
 	if c.Limits.Network {
 		r.path("/run/systemd/resolve", mayRead)
 	}

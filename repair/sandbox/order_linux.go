@@ -2,15 +2,15 @@ package sandbox
 
 import "time"
 
-// order is what the inner step is to do, on file 3. That file stays open: when it ends,
-// so does the sandbox.
+// order tells the inner step what to do. It is sent on file 3, which stays open: when the other end is
+// closed, the inner step ends the sandbox.
 type order struct {
 	Command   inner
 	Mechanism string
 	Root      bool // mapped as the superuser
 }
 
-// inner is what of a Command the inner step needs.
+// inner is the part of a Command that the inner step needs.
 type inner struct {
 	Args, Env, Write, Hide, Read []string
 	Dir, Temp                    string
@@ -18,7 +18,7 @@ type inner struct {
 	Limits                       Limits
 }
 
-// report is what became of it, on file 4.
+// report is the answer of the inner step, on file 4.
 type report struct {
 	Started bool   // the command was started
 	Failed  string // why it wasn't

@@ -1,8 +1,8 @@
-// Package sandbox runs a command of code that nobody has read, within limits.
+// Package sandbox runs unreviewed code within limits.
 //
 // A candidate's tests may do anything: write outside their tree, fork without end, fill
-// the disk or the memory, open connections, read keys. What of that is stopped, and by
-// what means, depends on the machine; [Check] says it.
+// the disk or the memory, open connections, read keys. Which of these are stopped, and how, depends
+// on the machine: [Sandbox.Check] says it.
 package sandbox
 
 import (
@@ -37,7 +37,7 @@ type Command struct {
 	Write []string // directories that may be written; all else is read-only
 	Temp  string   // a directory on disk that it sees as the system's temporary directory; may be written
 	Hide  []string // directories whose contents it does not see: the user's home. See Homes
-	Read  []string // below Hide, what it sees nevertheless: Go's directories, sources. Dir and Write are always seen
+	Read  []string // below Hide, directories that it sees: Go's, sources. Dir and Write are always seen
 
 	Layers []Layer
 

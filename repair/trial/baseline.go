@@ -177,7 +177,7 @@ func (t *Trial) baselineKey(wanted []TestID) string {
 	return hashOf(data)[:32]
 }
 
-// readBaseline reads a kept baseline; nil if there is none, or none that can be read.
+// readBaseline reads a kept baseline. It returns nil if it is missing or damaged.
 func readBaseline(file, tree string) *Baseline {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -84,8 +84,8 @@ func (c *Copy) Run(ctx context.Context, dir string, args, env []string, write ..
 	return r.Code, r.out, err
 }
 
-// Snapshot is the directory of the tree as it was when the trial was opened. Nobody writes there: a change
-// that is made from it fits, whatever the user does to the files meanwhile.
+// Snapshot is the directory of the tree as it was when the trial was opened. It never changes: a change
+// that is made from it fits, even if the user edits the files meanwhile.
 func (t *Trial) Snapshot() string { return t.base.dir }
 
 // Resolve returns a test with its package's import path, and the directory of that, as a slash path

@@ -179,8 +179,8 @@ func (s *slot) run(ctx context.Context, c call) (ran, error) {
 	return ran{res, s.plain(out.String())}, nil
 }
 
-// hidden is what a command need not see, and what of it it must. Tests see neither the
-// build cache nor the source of our package testing: its key is in both.
+// hidden returns the directories to hide from a command, and those below them that it needs. Tests see
+// neither the build cache nor the source of our package testing: both hold its key.
 func (s *slot) hidden(tests bool) (hide, read []string) {
 	t := s.trial
 	if home, err := os.UserHomeDir(); err == nil && filepath.Dir(home) != home {
@@ -253,7 +253,7 @@ func (s *slot) list(ctx context.Context, dir string, patterns ...string) ([]*pkg
 		return nil, err
 	}
 	if r.Stopped != "" {
-		// What it has printed may end between two packages: nobody would see that some are missing.
+		// The output may end between two packages, so that missing ones would go unnoticed.
 		return nil, &GoFailed{"go list " + strings.Join(patterns, " "), "stopped by the limit on " + string(r.Stopped) + "\n" + r.out}
 	}
 	var list []*pkg

@@ -280,7 +280,7 @@ func (s *slot) start(ctx context.Context, p *program, tops, skip []string, limit
 	if err := os.WriteFile(report, nil, 0o600); err != nil {
 		return observed{}, ran{}, full(err, s.trial.options.Scratch)
 	}
-	// The program ends by itself before it is ended, and says which tests ran.
+	// Its own alarm rings before the sandbox's limit: so it reports which tests were running.
 	own := min(limit, s.trial.options.Limits.Time*9/10)
 	args := []string{p.file, "-test.paniconexit0", "-test.timeout=" + own.String()}
 	if len(tops) > 0 {

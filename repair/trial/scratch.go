@@ -19,9 +19,9 @@ import (
 // unfinished begins the names of the directories in which trials work.
 const unfinished = "trial-"
 
-// begin makes a directory of a trial below the scratch directory, and removes what killed
-// processes left there. Whoever makes or removes one holds the scratch directory's lock: each
-// directory that a running process made is locked.
+// begin makes a directory for a trial below the scratch directory, and removes what killed processes
+// left there. Both happen under the lock of the scratch directory. A running process keeps its own
+// directory locked.
 func begin(ctx context.Context, scratch string) (dir string, end func() error, err error) {
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return "", nil, fmt.Errorf("trial: making the scratch directory: %w", full(err, scratch))
@@ -43,7 +43,7 @@ func begin(ctx context.Context, scratch string) (dir string, end func() error, e
 	}, nil
 }
 
-// sweep removes the directories of trials that nobody holds.
+// sweep removes unlocked directories of trials.
 func sweep(scratch string) {
 	entries, err := os.ReadDir(scratch)
 	if err != nil {

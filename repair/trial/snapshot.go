@@ -165,8 +165,8 @@ func (s state) want(name string) (entry, bool) {
 	return e, ok
 }
 
-// settle makes the files below dir what they should be, whatever ran there: each file is
-// read, since a process that writes one can set its size and time to what they were.
+// settle restores the files below dir after a run. It reads each file: a program that writes one can
+// restore its size and time.
 func (s state) settle(ctx context.Context, dir string) error {
 	seen := map[string]bool{}
 	parents := map[string]bool{".": true}
@@ -257,7 +257,7 @@ func is(file string, want entry) bool {
 	if !info.Mode().IsRegular() || info.Mode().Perm() != want.mode {
 		return false
 	}
-	// A file that one may not read is one that nobody could copy.
+	// An unreadable file differs: it could not have been copied.
 	data, err := os.ReadFile(file)
 	return err == nil && hashOf(data) == want.hash
 }

@@ -19,7 +19,7 @@ import (
 // largeFile is the size from which a file that git does not keep is left out.
 const largeFile = 256 << 20
 
-// tree is the present state of somebody's files.
+// tree lists the user's files in their present state.
 type tree struct {
 	root    string // of the repository, or of the module where git does not know it
 	files   []string
@@ -102,7 +102,7 @@ func (t *tree) listGit(ctx context.Context, below string) error {
 		nested := strings.HasSuffix(name, "/")
 		name = path.Join(below, name)
 		if name == below || seen[name] {
-			continue // an unmerged file is there thrice
+			continue // git lists an unmerged file three times
 		}
 		seen[name] = true
 		info, err := os.Lstat(filepath.Join(t.root, filepath.FromSlash(name)))
@@ -126,8 +126,8 @@ func (t *tree) listGit(ctx context.Context, below string) error {
 	return t.listIgnored(ctx, below)
 }
 
-// listIgnored adds what git ignores and the go command reads nevertheless: a workspace, a
-// vendor directory, sources that a generator wrote.
+// listIgnored adds files that git ignores but the go command reads: a workspace, a vendor directory,
+// generated sources.
 func (t *tree) listIgnored(ctx context.Context, below string) error {
 	dir := filepath.Join(t.root, filepath.FromSlash(below))
 	out, err := git(ctx, dir, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")

@@ -227,7 +227,7 @@ func (t *Trial) jobs() string { return "-p=" + strconv.Itoa(t.cores()) }
 // cores is how many a candidate has.
 func (t *Trial) cores() int { return max(1, runtime.NumCPU()/t.options.Workers) }
 
-// take waits for a copy that nobody uses.
+// take waits for a free copy.
 func (t *Trial) take(ctx context.Context) (*slot, error) {
 	select {
 	case s := <-t.slots:
