@@ -59,7 +59,7 @@ var layers = map[string][]string{
 	"redact/rules":            {},
 	"redact/redacttest":       {},
 	"repair/affected":         {"atomicfile", "code", "record", "repair/patch", "trace", "trace/gocmd", "trace/store", "trace/symbol"},
-	"repair/patch":            {"code"},
+	"repair/patch":            {"atomicfile", "code"},
 	"repair":                  {"code", "llm/metered", "llm/throttle", "locate/guided", "phrase", "repair/patch", "repair/trial", "visible"},
 	"repair/evidence":         {"calltree", "code", "knowledge", "locate", "locate/guided", "prompt", "repair", "session"},
 	"repair/job":              {"atomicfile", "filelock", "locate/guided", "repair", "repair/evidence", "repair/patch", "repair/trial", "trace/store"},

@@ -16,7 +16,7 @@ import (
 	"tracerag/phrase"
 )
 
-// largeFile is the size from which a file that git does not keep is left out.
+// largeFile is the size from which a file that git does not keep is left out: a core dump, a data base.
 const largeFile = 256 << 20
 
 // tree lists the user's files in their present state.
@@ -93,12 +93,13 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 // listGit lists the repository or submodule at a directory below the root.
 func (t *tree) listGit(ctx context.Context, below string) error {
 	dir := filepath.Join(t.root, filepath.FromSlash(below))
-	out, err := git(ctx, dir, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	out, err := git(ctx, dir, "ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard")
 	if err != nil {
 		return fmt.Errorf("trial: %w", err)
 	}
 	seen := map[string]bool{}
-	for name := range strings.SplitSeq(string(out), "\x00") {
+	for line := range strings.SplitSeq(string(out), "\x00") {
+		state, name, _ := strings.Cut(line, " ") // "?" is what git does not know
 		nested := strings.HasSuffix(name, "/")
 		name = path.Join(below, name)
 		if name == below || seen[name] {
@@ -120,7 +121,7 @@ func (t *tree) listGit(ctx context.Context, below string) error {
 				return err
 			}
 		default:
-			t.add(name, info, false)
+			t.add(name, info, state == "?")
 		}
 	}
 	return t.listIgnored(ctx, below)
