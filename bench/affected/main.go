@@ -6,7 +6,9 @@
 // Each DIR is a module whose suite is run: a checkout or an unpacked module, which is only read. A mutation is a
 // small change of a function that some test runs. It is given to the go command by -overlay: no
 // file changes. For each mutation the whole suite runs once and the chosen tests run once, each with a build
-// cache of its own that knows the unchanged module, so both build what the mutation makes them build.
+// cache of its own that knows the unchanged module, so both build what the mutation makes them build. But whoever
+// repairs has built one test program already, that of the wanted test: the first tests use it. What building it
+// takes is measured apart.
 //
 // Results are kept, a line of JSON for each mutation: a measurement that was broken off goes on.
 package main
@@ -108,6 +110,7 @@ type result struct {
 	Flaky    bool     `json:"flaky,omitempty"`
 	Suite    spent    `json:"suite"`
 	First    spent    `json:"first"`
+	Wanted   spent    `json:"wanted"` // building the wanted test's program, which is not part of First
 }
 
 // spent is what a go command took, in seconds.
@@ -115,6 +118,10 @@ type spent struct {
 	Wall float64 `json:"wall"`
 	CPU  float64 `json:"cpu"`
 	Runs float64 `json:"runs"` // of this the test programs, without building: the sum of what each took
+}
+
+func (s *spent) add(o spent) {
+	s.Wall, s.CPU, s.Runs = s.Wall+o.Wall, s.CPU+o.CPU, s.Runs+o.Runs
 }
 
 func read(name string) (out []result, err error) {
@@ -137,20 +144,19 @@ func read(name string) (out []result, err error) {
 
 // summary is a row of the table.
 type summary struct {
-	name                           string
-	mutations, failed, found       int
-	failing, among, ran, flaky     int
-	suite, first, suiteCPU, fstCPU float64
-	suiteRuns, firstRuns           float64
+	name                       string
+	mutations, failed, found   int
+	failing, among, ran, flaky int
+	suite, first, wanted       spent
 }
 
 func sum(name string, results []result) (s summary) {
 	s.name = name
 	for _, r := range results {
 		s.mutations++
-		s.suite, s.first = s.suite+r.Suite.Wall, s.first+r.First.Wall
-		s.suiteCPU, s.fstCPU = s.suiteCPU+r.Suite.CPU, s.fstCPU+r.First.CPU
-		s.suiteRuns, s.firstRuns = s.suiteRuns+r.Suite.Runs, s.firstRuns+r.First.Runs
+		s.suite.add(r.Suite)
+		s.first.add(r.First)
+		s.wanted.add(r.Wanted)
 		if r.Flaky {
 			s.flaky++
 			continue
@@ -169,18 +175,20 @@ func sum(name string, results []result) (s summary) {
 func write(w io.Writer, all []summary) {
 	var total summary
 	total.name = "all"
-	fmt.Fprintln(w, "| module | mutations | the suite fails | chosen fail | failing tests | that ran it | chosen | suite s | chosen s | share | CPU share | share without building |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| module | mutations | the suite fails | chosen fail | failing tests | that ran it | chosen | suite s | wanted built s | chosen s | share | of the suite without that build | CPU share | share without building |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	row := func(s summary) {
-		fmt.Fprintf(w, "| %s | %d | %d | %d (%.1f %%) | %d | %.1f %% | %.1f %% | %.0f | %.0f | %.1f %% | %.1f %% | %.1f %% |\n", s.name, s.mutations, s.failed, s.found,
-			percent(s.found, s.failed), s.failing, percent(s.ran, s.failing), percent(s.among, s.failing), s.suite, s.first, 100*s.first/s.suite, 100*s.fstCPU/s.suiteCPU, 100*s.firstRuns/s.suiteRuns)
+		fmt.Fprintf(w, "| %s | %d | %d | %d (%.1f %%) | %d | %.1f %% | %.1f %% | %.0f | %.0f | %.0f | %.1f %% | %.1f %% | %.1f %% | %.1f %% |\n", s.name, s.mutations, s.failed, s.found,
+			percent(s.found, s.failed), s.failing, percent(s.ran, s.failing), percent(s.among, s.failing), s.suite.Wall, s.wanted.Wall, s.first.Wall,
+			100*s.first.Wall/s.suite.Wall, 100*s.first.Wall/(s.suite.Wall-s.wanted.Wall), 100*s.first.CPU/s.suite.CPU, 100*s.first.Runs/s.suite.Runs)
 	}
 	for _, s := range all {
 		row(s)
 		total.mutations, total.failed, total.found = total.mutations+s.mutations, total.failed+s.failed, total.found+s.found
 		total.failing, total.among, total.ran = total.failing+s.failing, total.among+s.among, total.ran+s.ran
-		total.suite, total.first, total.suiteCPU, total.fstCPU = total.suite+s.suite, total.first+s.first, total.suiteCPU+s.suiteCPU, total.fstCPU+s.fstCPU
-		total.suiteRuns, total.firstRuns = total.suiteRuns+s.suiteRuns, total.firstRuns+s.firstRuns
+		total.suite.add(s.suite)
+		total.first.add(s.first)
+		total.wanted.add(s.wanted)
 	}
 	if len(all) > 1 {
 		row(total)

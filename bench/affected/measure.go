@@ -33,6 +33,7 @@ type measurement struct {
 	first  cache  // for the chosen tests
 	checks cache  // to find out what compiles
 	limit  time.Duration
+	dirs   map[string]string // of packages
 }
 
 func (m *measurement) results() string { return filepath.Join(m.out, filepath.Base(m.dir)+".jsonl") }
@@ -108,7 +109,7 @@ func (m *measurement) goCommand(ctx context.Context, c cache, args ...string) (*
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if args[0] == "test" {
+	if args[0] == "test" && args[1] != "-c" {
 		r.failing, r.Runs = outcome(out.Bytes())
 		if err != nil && len(r.failing) == 0 {
 			return r, fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, errs.String())
@@ -344,7 +345,19 @@ func (m *measurement) overlay(file string, text []byte) (string, error) {
 
 // one measures one mutation.
 func (m *measurement) one(ctx context.Context, tests *affected.Map, fn affected.Function, mut mutation, overlay string) (*result, error) {
-	sel, err := tests.Select(ctx, []affected.Change{{File: fn.File, Symbol: fn.Symbol}})
+	changes := []affected.Change{{File: fn.File, Symbol: fn.Symbol}}
+	// Whoever repairs has built the program of the wanted test. It is that of the changed package, if there is one.
+	wanted := tests.PackageOf(fn.File)
+	if !slices.Contains(tests.Packages(), wanted) {
+		sel, err := tests.Select(ctx, changes)
+		if err != nil {
+			return nil, err
+		}
+		if wanted = ""; len(sel.Tests) > 0 {
+			wanted = sel.Tests[0].Package
+		}
+	}
+	sel, err := tests.Select(ctx, changes, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -355,7 +368,7 @@ func (m *measurement) one(ctx context.Context, tests *affected.Map, fn affected.
 		return nil, err
 	}
 	res.Failing, res.Suite = whole.failing, whole.spent
-	var packages, names []string
+	var packages, names, own []string
 	ran, chosen := map[string]bool{}, map[string]bool{}
 	for i, t := range sel.Tests {
 		ran[t.String()] = true
@@ -363,6 +376,10 @@ func (m *measurement) one(ctx context.Context, tests *affected.Map, fn affected.
 			continue
 		}
 		chosen[t.String()] = true
+		if t.Package == wanted {
+			own = append(own, t.Name)
+			continue
+		}
 		if !slices.Contains(packages, t.Package) {
 			packages = append(packages, t.Package)
 		}
@@ -376,20 +393,35 @@ func (m *measurement) one(ctx context.Context, tests *affected.Map, fn affected.
 			res.Among++
 		}
 	}
-	if len(names) == 0 {
+	if len(chosen) == 0 {
 		return res, nil
 	}
-	slices.Sort(names)
+	defer m.first.reset()
 	limit := min(m.limit, max(5*time.Second, time.Duration(10*sel.Seconds*float64(time.Second))))
-	first, err := m.test(ctx, m.first, limit, append([]string{"-overlay=" + overlay, "-run=^(" + strings.Join(slices.Compact(names), "|") + ")$"}, packages...)...)
-	m.first.reset()
+	program := filepath.Join(m.out, "overlay", "wanted.test")
+	built, err := m.goCommand(ctx, m.first, "test", "-c", "-vet=off", "-overlay="+overlay, "-o", program, wanted)
 	if err != nil {
 		return nil, err
 	}
-	res.First = first.spent
-	for _, t := range first.failing {
-		if chosen[t] || strings.HasSuffix(t, ":") {
-			res.Found = true
+	res.Wanted = built.spent
+	if len(own) > 0 {
+		failed, took, err := m.runProgram(ctx, program, filepath.Join(m.dir, m.directory(ctx, wanted)), limit, own)
+		if err != nil {
+			return nil, err
+		}
+		res.Found, res.First = failed, took
+	}
+	if len(names) > 0 {
+		slices.Sort(names)
+		first, err := m.test(ctx, m.first, limit, append([]string{"-overlay=" + overlay, "-run=^(" + strings.Join(slices.Compact(names), "|") + ")$"}, packages...)...)
+		if err != nil {
+			return nil, err
+		}
+		res.First.add(first.spent)
+		for _, t := range first.failing {
+			if chosen[t] || strings.HasSuffix(t, ":") {
+				res.Found = true
+			}
 		}
 	}
 	if !res.Found && len(whole.failing) > 0 {
@@ -402,4 +434,48 @@ func (m *measurement) one(ctx context.Context, tests *affected.Map, fn affected.
 		res.Flaky = !slices.ContainsFunc(again.failing, func(t string) bool { return slices.Contains(whole.failing, t) })
 	}
 	return res, nil
+}
+
+// directory is that of a package, below the module's.
+func (m *measurement) directory(ctx context.Context, pkg string) string {
+	if m.dirs == nil {
+		m.dirs = map[string]string{}
+	}
+	if m.dirs[pkg] == "" {
+		cmd := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", pkg)
+		cmd.Dir = m.dir
+		out, err := cmd.Output()
+		if err != nil {
+			return "."
+		}
+		if m.dirs[pkg], err = filepath.Rel(m.dir, strings.TrimSpace(string(out))); err != nil {
+			return "."
+		}
+	}
+	return m.dirs[pkg]
+}
+
+// runProgram runs tests of a program that is built, and reports whether one fails.
+func (m *measurement) runProgram(ctx context.Context, program, dir string, limit time.Duration, tests []string) (failed bool, s spent, err error) {
+	slices.Sort(tests)
+	args := []string{"-test.run=^(" + strings.Join(tests, "|") + ")$", "-test.timeout=" + limit.String()}
+	if m.skip != "" {
+		args = append(args, "-test.skip="+m.skip)
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	together(cmd)
+	cmd.WaitDelay = 5 * time.Second
+	begun := time.Now()
+	err = cmd.Run()
+	s.Wall = time.Since(begun).Seconds()
+	s.Runs = s.Wall
+	if ctx.Err() != nil {
+		return false, s, ctx.Err()
+	}
+	if cmd.ProcessState == nil {
+		return false, s, err
+	}
+	s.CPU = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	return !cmd.ProcessState.Success(), s, nil
 }

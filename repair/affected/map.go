@@ -49,6 +49,8 @@ type Options struct {
 	// Record runs the tests of packages once and records all functions of the module ([Recorder]). It reports
 	// each package, in any order. Nil: nothing can be recorded.
 	Record func(ctx context.Context, packages []Package, done func(Recorded)) error
+	// Only says which packages' tests may be recorded and chosen; nil: all.
+	Only func(pkg string) bool
 	// Share is how much of the suite's time the first tests may take; 0: DefaultShare.
 	Share float64
 }
@@ -111,17 +113,9 @@ func (m *Map) update(ctx context.Context, packages []string) error {
 		if p == nil || !p.hasTestFiles {
 			return fmt.Errorf("which tests ran what: %s has no tests", name)
 		}
-		if m.programs[name] != nil {
-			continue
+		if !m.known(p) {
+			missing = append(missing, name)
 		}
-		m.keys[name] = m.source.key(p)
-		if m.options.Keep != "" {
-			if kept := load(m.options.Keep, name, m.keys[name]); kept != nil {
-				m.programs[name] = kept
-				continue
-			}
-		}
-		missing = append(missing, name)
 	}
 	if len(missing) == 0 || m.options.Record == nil {
 		return nil
@@ -157,6 +151,21 @@ func (m *Map) update(ctx context.Context, packages []string) error {
 		}
 	}
 	return lost
+}
+
+// known reports whether something is known of a package, and reads what is kept of it.
+func (m *Map) known(p *pkg) bool {
+	if m.programs[p.path] != nil {
+		return true
+	}
+	m.keys[p.path] = m.source.key(p)
+	if m.options.Keep != "" {
+		if kept := load(m.options.Keep, p.path, m.keys[p.path]); kept != nil {
+			m.programs[p.path] = kept
+			return true
+		}
+	}
+	return false
 }
 
 // make makes of a recording what is known.
@@ -203,6 +212,14 @@ func (m *Map) packageOf(file string) *pkg {
 			return p
 		}
 	}
+}
+
+// PackageOf is the import path of a file's package; "": it is in none.
+func (m *Map) PackageOf(file string) string {
+	if p := m.packageOf(file); p != nil {
+		return p.path
+	}
+	return ""
 }
 
 // Unknown lists the packages whose recording failed, of those that were asked for, and why.

@@ -20,11 +20,14 @@ type candidate struct {
 	ways    []uint64
 }
 
-// order makes the Selection.
-func (w *want) order(deps []*pkg) *Selection {
-	out := &Selection{Notes: w.notes}
+// order makes the Selection. The test programs of some packages are built.
+func (w *want) order(deps []*pkg, built []string) *Selection {
+	out := &Selection{Notes: w.notes, why: w.why}
 	chosen := map[Test]bool{}
 	opened := map[string]bool{}
+	for _, name := range built {
+		opened[name] = true
+	}
 	add := func(t Test) {
 		if !chosen[t] {
 			chosen[t], opened[t.Package] = true, true

@@ -27,13 +27,19 @@ func TestOrder(t *testing.T) {
 	q.ready()
 	deps := []*pkg{{path: "p", hasTestFiles: true}, {path: "q", hasTestFiles: true}}
 	m := &Map{options: Options{Share: 0.01}, programs: map[string]*program{"p": p, "q": q}, source: &source{packages: map[string]*pkg{"p": deps[0], "q": deps[1]}}}
-	w := &want{m: m, whole: map[string]string{}, sure: map[Test]bool{}, reached: map[Test]map[uint64]bool{}}
-	if !w.ran(declared{"p", "F"}, deps) {
+	w := newWant(m)
+	if !w.ran(declared{"p", "F"}, deps, "ran F") {
 		t.Fatal("no test ran F")
 	}
-	sel := w.order(deps)
+	sel := w.order(deps, nil)
 	if got, want := fmt.Sprint(sel.Tests, sel.First), "[p:TestA p:TestD p:TestB p:TestE q:TestQ p:TestC] 4"; got != want {
 		t.Errorf("order %s\nwant  %s", got, want)
+	}
+	if got := sel.Why(Test{"q", "TestQ"}); got != "ran F" {
+		t.Errorf("q:TestQ is chosen since it %s", got)
+	}
+	if got, want := fmt.Sprint(w.order(deps, []string{"q"}).Tests[:2]), "[q:TestQ p:TestA]"; got != want {
+		t.Errorf("with q's program built: %s, want %s", got, want)
 	}
 	if sel.Seconds < 0.039 || sel.Seconds > 0.041 {
 		t.Errorf("the first take %v s", sel.Seconds)

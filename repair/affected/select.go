@@ -32,7 +32,12 @@ type Selection struct {
 	Whole []Whole
 	// Notes say what was chosen for a reason of its own, and what no test runs; a sentence each.
 	Notes []string
+
+	why map[Test]string
 }
+
+// Why says what makes a test one of them: "ran F". "": it belongs to a package that is chosen as a whole.
+func (s *Selection) Why(t Test) string { return s.why[t] }
 
 // Whole is a package all of whose tests are chosen.
 type Whole struct{ Package, Why string }
@@ -43,21 +48,51 @@ type want struct {
 	whole   map[string]string // packages
 	sure    map[Test]bool     // chosen whatever they ran
 	reached map[Test]map[uint64]bool
+	why     map[Test]string
 	notes   []string
 }
 
-// Select chooses the tests that ran what changes. It records what is missing first.
-func (m *Map) Select(ctx context.Context, changes []Change) (*Selection, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	w := &want{m: m, whole: map[string]string{}, sure: map[Test]bool{}, reached: map[Test]map[uint64]bool{}}
+func newWant(m *Map) *want {
+	return &want{m: m, whole: map[string]string{}, sure: map[Test]bool{}, reached: map[Test]map[uint64]bool{}, why: map[Test]string{}}
+}
+
+// reason notes why a test is chosen; the first reason counts.
+func (w *want) reason(t Test, why string) {
+	if w.why[t] == "" {
+		w.why[t] = why
+	}
+}
+
+// concerned lists the packages with tests that changes concern.
+func (m *Map) concerned(changes []Change) []*pkg {
 	var dirs []string
 	for _, c := range changes {
 		if p := m.packageOf(c.File); p != nil && !slices.Contains(dirs, p.path) {
 			dirs = append(dirs, p.path)
 		}
 	}
-	deps := m.source.dependents(dirs)
+	return slices.DeleteFunc(m.source.dependents(dirs), func(p *pkg) bool { return m.options.Only != nil && !m.options.Only(p.path) })
+}
+
+// Missing lists the packages that Select would record first.
+func (m *Map) Missing(changes []Change) (out []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.concerned(changes) {
+		if !m.known(p) {
+			out = append(out, p.path)
+		}
+	}
+	return out
+}
+
+// Select chooses the tests that ran what changes. It records what is missing first. The test programs of
+// the packages that are built cost nothing to start.
+func (m *Map) Select(ctx context.Context, changes []Change, built ...string) (*Selection, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := newWant(m)
+	deps := m.concerned(changes)
 	var names []string
 	for _, p := range deps {
 		names = append(names, p.path)
@@ -77,6 +112,7 @@ func (m *Map) Select(ctx context.Context, changes []Change) (*Selection, error) 
 			for i, t := range prog.Tests {
 				if !t.Seen {
 					w.sure[Test{p.path, prog.Tests[i].Name}] = true
+					w.reason(Test{p.path, prog.Tests[i].Name}, "was not run to its end when its package was recorded")
 				}
 			}
 		}
@@ -85,7 +121,7 @@ func (m *Map) Select(ctx context.Context, changes []Change) (*Selection, error) 
 		w.change(c, deps)
 	}
 	w.starters(deps)
-	return w.order(deps), nil
+	return w.order(deps, built), nil
 }
 
 // change adds the tests of one change.
@@ -116,6 +152,7 @@ func (w *want) change(c Change, deps []*pkg) {
 	case isTestFile && (isTest(c.Symbol, "Test") || isTest(c.Symbol, "Fuzz") || isTest(c.Symbol, "Example")):
 		if c.Symbol != "TestMain" {
 			w.sure[Test{p.path, c.Symbol}] = true
+			w.reason(Test{p.path, c.Symbol}, "changes")
 			return
 		}
 	}
@@ -132,7 +169,7 @@ func (w *want) change(c Change, deps []*pkg) {
 	if name == "init" {
 		at.Name = "init " + path.Base(filepath.ToSlash(c.File))
 	}
-	if d != nil && d.Kind.Callable() && (w.ran(at, deps) || !w.invisible(at, deps)) {
+	if d != nil && d.Kind.Callable() && (w.ran(at, deps, "ran "+c.Symbol) || !w.invisible(at, deps)) {
 		return
 	}
 	var group []string
@@ -141,7 +178,7 @@ func (w *want) change(c Change, deps []*pkg) {
 	}
 	found := false
 	for _, by := range w.m.source.namers(at.Package, name, group, func(x declared) bool { return w.invisible(x, deps) }) {
-		if w.ran(by, deps) {
+		if w.ran(by, deps, "ran "+by.Name+", which names "+c.Symbol) {
 			found = true
 		}
 	}
@@ -151,7 +188,7 @@ func (w *want) change(c Change, deps []*pkg) {
 }
 
 // ran adds the tests that ran a declaration, and reports whether any did.
-func (w *want) ran(d declared, deps []*pkg) (any bool) {
+func (w *want) ran(d declared, deps []*pkg, why string) (any bool) {
 	for at, p := range deps {
 		prog := w.m.programs[p.path]
 		if prog == nil {
@@ -164,6 +201,7 @@ func (w *want) ran(d declared, deps []*pkg) (any bool) {
 		for _, r := range prog.Ran[i].Tests {
 			any = true
 			t := Test{p.path, prog.Tests[r.Test].Name}
+			w.reason(t, why)
 			if w.reached[t] == nil {
 				w.reached[t] = map[uint64]bool{}
 			}
@@ -211,6 +249,7 @@ func (w *want) starters(deps []*pkg) {
 				if i, ok := prog.index[d]; ok {
 					for _, r := range prog.Ran[i].Tests {
 						t := Test{p.path, prog.Tests[r.Test].Name}
+						w.reason(t, "may start programs, whose calls are not recorded")
 						if w.reached[t] == nil {
 							w.reached[t] = map[uint64]bool{}
 						}
