@@ -265,7 +265,8 @@ func (s *slot) baseline(ctx context.Context, wanted []TestID) (*Baseline, error)
 // batch at a time, which the build cache makes cheap: kept, they would fill a disk.
 func (s *slot) baselineRun(ctx context.Context, list []*pkg, b *Baseline, n int) error {
 	limit := func(*pkg) time.Duration { return s.trial.options.Limits.Time }
-	return s.testAll(ctx, list, true, limit, func(p *pkg, r result) bool {
+	compile := func(ctx context.Context, list []*pkg) ([]*program, error) { return s.compile(ctx, list, nil) }
+	return s.testAll(ctx, list, compile, true, limit, func(p *pkg, r result) bool {
 		pb := b.Packages[p.ImportPath]
 		if pb == nil {
 			pb = &PackageBaseline{Outcomes: map[string]Outcome{}}

@@ -186,8 +186,8 @@ func TestAtOnce(t *testing.T) {
 	write(t, dir, sum)
 	o := options(t, dir)
 	o.Workers = 2
-	o.Affected = func(context.Context, patch.Patch) ([]trial.TestID, error) {
-		return []trial.TestID{{Package: "example.com/sum/use", Name: "TestTwice"}}, nil
+	o.Choose = func(context.Context, trial.Choosing) (trial.Choice, error) {
+		return trial.Choice{Tests: []trial.Chosen{{TestID: trial.TestID{Package: "example.com/sum/use", Name: "TestTwice"}, Why: "ran Of"}}}, nil
 	}
 	tr := open(t, o)
 	baseline(t, tr)
@@ -209,7 +209,7 @@ func TestAtOnce(t *testing.T) {
 			t.Errorf("at once:\n%s\nalone:\n%s", verdicts[i], alone)
 		}
 	}
-	if v := verdicts[3]; v.Stage != trial.Affects || v.Reason != "example.com/sum/use:TestTwice fails: it passed before the change" {
+	if v := verdicts[3]; v.Stage != trial.Affects || v.First.Tests != 1 || !strings.Contains(v.String(), "TestTwice failed (before the change: passed); it ran Of") || v.Reason != "example.com/sum/use:TestTwice fails: it passed before the change" {
 		t.Errorf("a test chosen by traces: %s", v)
 	}
 	data, err := json.Marshal(verdicts[3])

@@ -73,6 +73,19 @@ func (c *Copy) Tool(file string) (string, error) {
 	return name, nil
 }
 
+// Scratch makes an empty directory beside the copy, which is removed with it. Commands may read it, and write to it if
+// they are allowed to.
+func (c *Copy) Scratch() (string, error) {
+	dir := filepath.Join(c.slot.out, "scratch")
+	if err := removeAll(dir); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", full(err, c.slot.trial.options.Scratch)
+	}
+	return dir, nil
+}
+
 // Run runs a command in a directory of the copy, as tests are run: in the sandbox, within the limits.
 // It may also write into some directories. It returns the exit code and what was printed; the error is one of the
 // sandbox, or that a limit ended the command.

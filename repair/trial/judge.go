@@ -41,7 +41,7 @@ func (t *Trial) Judge(ctx context.Context, p patch.Patch, wanted ...TestID) (Ver
 		return Verdict{}, err
 	}
 	defer t.release(s)
-	j := &judgement{slot: s, base: b, patch: p, wanted: wanted, state: t.base.with(p),
+	j := &judgement{slot: s, base: b, patch: p, wanted: wanted, state: t.base.with(p), built: map[string]*program{},
 		verdict: Verdict{Times: map[Stage]time.Duration{Guard: 0}}}
 	for _, step := range []struct {
 		stage Stage
@@ -129,7 +129,8 @@ type judgement struct {
 	list    []*pkg
 	changed []string // packages
 	depend  []*pkg
-	done    map[string]bool // packages whose tests ran
+	done    map[string]bool     // packages whose tests ran
+	built   map[string]*program // test programs that are kept from step to step
 }
 
 func (j *judgement) refuse(reason string, failures ...Failure) (bool, error) {
@@ -260,7 +261,10 @@ func (j *judgement) programs(ctx context.Context, ids []TestID) ([]*program, map
 			list = append(list, p)
 		}
 	}
-	programs, err := j.slot.compile(ctx, list, nil)
+	programs, err := j.compile(ctx, list)
+	if err == nil {
+		j.keep(programs)
+	}
 	return programs, tops, err
 }
 
@@ -345,30 +349,6 @@ func (j *judgement) wantedIn(p *program, r result, tops []string, n int) (bool, 
 	return true, nil
 }
 
-func (j *judgement) affects(ctx context.Context) (bool, error) {
-	if j.slot.trial.options.Affected == nil {
-		return true, nil
-	}
-	ids, err := j.slot.trial.options.Affected(ctx, j.patch)
-	if err != nil {
-		return false, fmt.Errorf("choosing tests by traces: %w", err)
-	}
-	programs, tops, err := j.programs(ctx, ids)
-	if err != nil {
-		return false, err
-	}
-	for _, p := range programs {
-		r, err := j.slot.test(ctx, p, tops[p.ImportPath], j.limit(p.pkg))
-		if err != nil {
-			return false, err
-		}
-		if ok, err := j.held(ctx, p.pkg, r, tops[p.ImportPath]); !ok {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
 // packages runs the tests of the packages that are changed or have a wanted test.
 func (j *judgement) packages(ctx context.Context) (bool, error) {
 	j.done = map[string]bool{}
@@ -399,8 +379,9 @@ func (j *judgement) suite(ctx context.Context) (bool, error) {
 func (j *judgement) run(ctx context.Context, list []*pkg) (ok bool, err error) {
 	ok = true
 	tests := 0
-	testErr := j.slot.testAll(ctx, list, false, j.limit, func(p *pkg, r result) bool {
+	testErr := j.slot.testAll(ctx, list, j.compile, false, j.limit, func(p *pkg, r result) bool {
 		j.done[p.ImportPath] = true
+		delete(j.built, p.ImportPath)
 		tests += len(r.Outcomes)
 		ok, err = j.held(ctx, p, r, nil)
 		return ok && err == nil
@@ -432,7 +413,7 @@ func (j *judgement) held(ctx context.Context, p *pkg, r result, tops []string) (
 		}
 		again = append(again, f.Test)
 	}
-	programs, err := j.slot.compile(ctx, []*pkg{p}, nil)
+	programs, err := j.compile(ctx, []*pkg{p})
 	if err != nil {
 		return false, err
 	}

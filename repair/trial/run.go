@@ -24,6 +24,7 @@ type program struct {
 	*pkg
 	file   string // "" if it does not compile
 	errors string // then, what the compiler says
+	sum    string // of the file, if it is kept for the next steps
 }
 
 // batch is how many test programs are there at one time: each may have many megabytes.
@@ -314,11 +315,11 @@ func anyOf(names []string) string {
 // testAll compiles and runs the tests of packages, a batch at a time and as many at once
 // as the candidate has cores. limit is how long a package's may take.
 // lenient leaves out test files that don't compile.
-func (s *slot) testAll(ctx context.Context, list []*pkg, lenient bool, limit func(*pkg) time.Duration, each func(*pkg, result) bool) error {
+func (s *slot) testAll(ctx context.Context, list []*pkg, compile func(context.Context, []*pkg) ([]*program, error), lenient bool, limit func(*pkg) time.Duration, each func(*pkg, result) bool) error {
 	list = slices.DeleteFunc(slices.Clone(list), func(p *pkg) bool { return !p.tested() })
 	for len(list) > 0 {
 		n := min(batch, len(list))
-		programs, err := s.compile(ctx, list[:n], nil)
+		programs, err := compile(ctx, list[:n])
 		if err != nil {
 			return err
 		}

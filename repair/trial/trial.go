@@ -60,9 +60,10 @@ type Options struct {
 	Run func(context.Context, sandbox.Command) (sandbox.Result, error)
 	// Allow says which reasons against a change ([patch.Patch.Weakens]) don't count. nil: none.
 	Allow func(patch.Reason) bool
-	// Affected is which tests ran what a change changes, by their traces. Those of packages
-	// that are not in Suite don't run: what they do without the change is not known. It may be nil.
-	Affected func(context.Context, patch.Patch) ([]TestID, error)
+	// Choose chooses the tests that ran what a change changes. Those run before the others. It is asked if the wanted
+	// tests pass, by several candidates at once. With an error the step is left out. Tests of packages that
+	// are not in the suite don't run: what they do without the change is not known. It may be nil.
+	Choose func(context.Context, Choosing) (Choice, error)
 	// Progress is called as steps begin, by several goroutines. It may be nil.
 	Progress func(step string)
 	// Note is called once for each thing that a user should know of this machine. It may be nil.

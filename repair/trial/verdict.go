@@ -34,8 +34,10 @@ type Verdict struct {
 	Failures []Failure `json:"failures,omitempty"`
 	Unsteady []TestID  `json:"unsteady,omitempty"` // failed beside others, and passed twice alone
 	// Kept are files that were as before the change, though it changes them: tests may read them.
-	Kept  []string                `json:"kept,omitempty"`
-	Tests int                     `json:"tests"` // that ran in the last stage in which they did, functions and subtests
+	Kept  []string `json:"kept,omitempty"`
+	Tests int      `json:"tests"` // that ran in the last stage in which they did, functions and subtests
+	// First is the tests that were chosen to run before others; nil: nobody chose.
+	First *First                  `json:"first,omitempty"`
 	Times map[Stage]time.Duration `json:"nanoseconds,omitempty"`
 }
 
@@ -48,6 +50,7 @@ type Failure struct {
 	Test    string  `json:"test,omitempty"`
 	Was     Outcome `json:"was,omitempty"` // before any change; "": it was not there
 	Is      Outcome `json:"is,omitempty"`
+	Why     string  `json:"why,omitempty"`    // it ran before others: "ran F"
 	Output  string  `json:"output,omitempty"` // a part of it
 }
 
@@ -57,13 +60,16 @@ const maxName = 300
 // maxFailures bounds a verdict; Reason says how many there are.
 const maxFailures = 20
 
-// String is the verdict for people: the same whenever and wherever it was given.
+// String is the verdict for people: the same whenever and wherever it was given, if the same tests were chosen.
 func (v Verdict) String() string {
 	var b strings.Builder
 	if v.Accepted {
 		b.WriteString("accepted: " + v.Reason + "\n")
 	} else {
 		fmt.Fprintf(&b, "refused at %s: %s\n", v.Stage, v.Reason)
+	}
+	if v.First != nil {
+		b.WriteString(v.First.String() + "\n")
 	}
 	for _, t := range v.Unsteady {
 		fmt.Fprintf(&b, "%s failed beside other tests and passed twice alone\n", t)
@@ -78,7 +84,7 @@ func (v Verdict) String() string {
 		}
 		switch {
 		case f.Is != "" && f.Was != "":
-			fmt.Fprintf(&b, "\n%s %s (before the change: %s)\n", name, f.Is, f.Was)
+			fmt.Fprintf(&b, "\n%s %s (before the change: %s)%s\n", name, f.Is, f.Was, f.reason())
 		case f.Is != "":
 			fmt.Fprintf(&b, "\n%s %s\n", name, f.Is)
 		default:
@@ -89,4 +95,12 @@ func (v Verdict) String() string {
 		}
 	}
 	return b.String()
+}
+
+// reason says why the test ran before others.
+func (f Failure) reason() string {
+	if f.Why == "" {
+		return ""
+	}
+	return "; it " + f.Why
 }
