@@ -25,14 +25,12 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"tracerag/record"
 	"tracerag/repair/affected"
-	"tracerag/trace/store"
 )
 
 func main() {
 	if len(os.Args) > 3 && os.Args[1] == "job" {
-		os.Exit(job(os.Args[2], os.Args[3:]))
+		os.Exit(affected.Inner(context.Background(), nil, os.Args[1:]))
 	}
 	n := flag.Int("n", 60, "mutations of each module")
 	seed := flag.Uint64("seed", 1, "of the random choice")
@@ -67,32 +65,6 @@ func main() {
 		all = append(all, sum(filepath.Base(dir), results[:min(len(results), *n)]))
 	}
 	write(os.Stdout, all)
-}
-
-// job records in the place of a test program.
-func job(dir string, args []string) int {
-	j, err := record.OpenJob(dir)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 125
-	}
-	code := 0
-	if err = os.Chdir(j.Spec.Dir); err == nil {
-		r := &record.Runner{Spec: j.Spec, Store: store.Open(j.Spec.Store), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Events: func(record.Event) {}}
-		err = j.Run(context.Background(), r, args)
-	}
-	if err != nil {
-		if log := j.Log(); log != nil {
-			fmt.Fprintln(log, err)
-		}
-		code = 125
-	}
-	code, err = j.End(code, err != nil)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 125
-	}
-	return code
 }
 
 // result is what became of a mutation.

@@ -62,7 +62,7 @@ var layers = map[string][]string{
 	"repair/patch":            {"atomicfile", "code"},
 	"repair":                  {"code", "llm/metered", "llm/throttle", "locate/guided", "phrase", "repair/patch", "repair/trial", "visible"},
 	"repair/evidence":         {"calltree", "code", "knowledge", "locate", "locate/guided", "prompt", "repair", "session"},
-	"repair/job":              {"atomicfile", "filelock", "locate/guided", "repair", "repair/evidence", "repair/patch", "repair/trial", "trace/store"},
+	"repair/job":              {"atomicfile", "filelock", "locate/guided", "phrase", "repair", "repair/affected", "repair/evidence", "repair/patch", "repair/trial", "trace/store"},
 	"repair/sandbox":          {},
 	"repair/trial":            {"atomicfile", "filelock", "phrase", "repair/patch", "repair/sandbox"},
 	"export":                  {"calltree", "phrase", "trace", "trace/symbol"},
@@ -93,7 +93,7 @@ var layers = map[string][]string{
 	"bench/table":             {},
 	"bench/summaries":         {"bench/corpus", "knowledge/knowledgetest", "knowledge/sqlite", "llm", "llm/metered", "prompt/tokens", "summary"},
 	"bench/edges":             {"code", "code/calls", "trace"},
-	"bench/affected":          {"code", "record", "repair/affected", "trace/store"},
+	"bench/affected":          {"code", "repair/affected"},
 	"bench/trials":            {"bench/corpus", "code", "phrase", "repair/patch", "repair/sandbox", "repair/trial"},
 	"bench/repair":            {"bench/corpus", "code", "repair/patch"},
 

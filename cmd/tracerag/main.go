@@ -25,6 +25,7 @@ import (
 	"os"
 
 	"tracerag/memory"
+	"tracerag/repair/affected"
 	"tracerag/repair/sandbox"
 )
 
@@ -33,6 +34,9 @@ func main() {
 		os.Exit(sandbox.Inner())
 	}
 	memory.StartHeap()
+	if len(os.Args) > 2 && os.Args[1] == testsArg {
+		os.Exit(affected.Inner(context.Background(), os.Args[:2], os.Args[2:]))
+	}
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

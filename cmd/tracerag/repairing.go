@@ -63,7 +63,8 @@ func (r *repairing) options() (o job.Options, err error) {
 	r.masker().LearnText(r.spec.Report)
 	self, err := os.Executable()
 	return job.Options{Spec: r.spec, Kept: kept, Wait: func() { r.note("another tracerag repairs here: waiting for it") }, Step: r.step, Note: func(what string) { r.note("%s", visible.Line(what)) },
-		Trial: trial.Options{Limits: r.limits.limits(), Note: r.hear, Run: sandbox.New([]string{self, sandboxArg}).Run}}, err
+		Choosing: job.Choosing{Record: testsRecorder(self)},
+		Trial:    trial.Options{Limits: r.limits.limits(), Note: r.hear, Run: sandbox.New([]string{self, sandboxArg}).Run}}, err
 }
 
 func (r *repairing) run(ctx context.Context) (code int, err error) {
@@ -358,6 +359,21 @@ func recorder(self string) func(context.Context, job.Recording) (string, error) 
 		}
 		args = append(args, "--", r.Copy.Go(), "test", "-count=1", "-vet=off", "-run="+pattern, ".")
 		_, said, err := r.Copy.Run(ctx, r.Directory, args, nil, r.Store)
+		return said, err
+	}
+}
+
+// testsArg makes this program record tests, in the sandbox of a copy.
+const testsArg = "__tests"
+
+// testsRecorder records test programs by this program, in the sandbox of the copy.
+func testsRecorder(self string) func(context.Context, *trial.Copy, string) (string, error) {
+	return func(ctx context.Context, c *trial.Copy, dir string) (string, error) {
+		tool, err := c.Tool(self)
+		if err != nil {
+			return "", err
+		}
+		_, said, err := c.Run(ctx, ".", []string{tool, testsArg, dir}, nil, dir)
 		return said, err
 	}
 }

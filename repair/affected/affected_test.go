@@ -2,7 +2,6 @@ package affected
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,35 +11,17 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tracerag/code"
-	"tracerag/record"
-	"tracerag/trace/store"
 )
 
-// Tests are recorded by processes that are this test program again: affected.test job DIR PROGRAM...
+// Tests are recorded by processes that are this test program again: affected.test inner job DIR PROGRAM...
 func TestMain(m *testing.M) {
-	if len(os.Args) > 3 && os.Args[1] == "job" {
-		os.Exit(job(os.Args[2], os.Args[3:]))
+	if self, err := os.Executable(); err == nil && len(os.Args) > 2 && os.Args[1] == inner {
+		os.Exit(Inner(context.Background(), []string{self, inner}, os.Args[2:]))
 	}
 	os.Exit(m.Run())
 }
 
-func job(dir string, args []string) int {
-	j, err := record.OpenJob(dir)
-	if err != nil {
-		panic(err)
-	}
-	r := &record.Runner{Spec: j.Spec, Store: store.Open(j.Spec.Store), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Events: func(record.Event) {}}
-	err = j.Run(context.Background(), r, args)
-	code := 0
-	if err != nil {
-		fmt.Fprintln(j.Log(), err)
-		code = 125
-	}
-	if code, err = j.End(code, err != nil); err != nil {
-		panic(err)
-	}
-	return code
-}
+const inner = "inner"
 
 func recorder(t testing.TB) *Recorder {
 	t.Helper()
@@ -48,7 +29,7 @@ func recorder(t testing.TB) *Recorder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Recorder{Self: []string{self, "job"}}
+	return &Recorder{Self: []string{self, inner, "job"}}
 }
 
 // unpack writes an archive's files into a directory.

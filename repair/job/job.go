@@ -4,6 +4,7 @@
 //	DIR/
 //	    lock                       who holds it works here
 //	    applying.json, applying    the change that is being put in place, and the lock of it
+//	    runs/                      which tests ran what, a file for each package
 //	    ID/                        a repair: ID is a hash of the tree, the report and the test
 //	        job.json               what was asked for
 //	        traces/                recorded runs of the test, a store of traces
@@ -64,6 +65,8 @@ type Options struct {
 	// Record records the test in a copy of the tree, into a store; nil: nothing is recorded.
 	// It returns what was printed.
 	Record func(context.Context, Recording) (string, error)
+	// Choosing has tests chosen by what they run.
+	Choosing Choosing
 	// Collector makes what collects evidence, from the store of the recorded runs.
 	Collector func(*store.Store) *evidence.Collector
 	// Repository is the root of the collector's repository.
@@ -84,6 +87,8 @@ type Job struct {
 	test   trial.TestID
 	unlock func()
 
+	chooser *chooser
+
 	directory string // of the test's package, a slash path in the tree
 	// The test, if it was written from the report.
 	also       *patch.Patch
@@ -95,7 +100,7 @@ func Open(ctx context.Context, o Options) (_ *Job, err error) {
 	if err := os.MkdirAll(o.Kept, 0o700); err != nil {
 		return nil, fmt.Errorf("repairs: %w", err)
 	}
-	j := &Job{o: o}
+	j := &Job{o: o, chooser: newChooser()}
 	if err := replace(filepath.Join(o.Kept, ".gitignore"), []byte("*\n")); err != nil {
 		return nil, err
 	}
@@ -114,6 +119,9 @@ func Open(ctx context.Context, o Options) (_ *Job, err error) {
 	t.Dir, t.Suite, t.Flags = o.Spec.Dir, o.Spec.Suite, o.Spec.Flags
 	t.Allow = func(patch.Reason) bool { return o.Spec.WeakTests }
 	t.Kept, t.Progress = filepath.Join(o.Kept, "baselines"), o.Step
+	if o.Choosing.Record != nil {
+		t.Choose = j.choose
+	}
 	j.step("copying the tree")
 	if j.trial, err = trial.Open(ctx, t); err != nil {
 		return nil, err
@@ -206,6 +214,7 @@ func (j *Job) Judge(ctx context.Context, p *patch.Patch) (trial.Verdict, error) 
 func (j *Job) Fix(ctx context.Context, f *repair.Fixer, task *repair.Task) (*repair.Result, error) {
 	g := *f
 	g.Judge = j.Judge
+	j.chooser.several = j.o.Spec.Candidates > 1 || j.o.Spec.Rounds > 0
 	if j.o.Record != nil && task.Run != "" {
 		g.Parts = j.parts
 	}

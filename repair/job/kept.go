@@ -141,8 +141,11 @@ func (k *Kept) String() string {
 		if c.Like > 0 {
 			continue
 		}
-		if c.Verdict != nil && !c.Verdict.Accepted {
-			b.WriteString(c.Verdict.String())
+		switch v := c.Verdict; {
+		case v != nil && !v.Accepted:
+			b.WriteString(v.String())
+		case v != nil && v.First != nil:
+			b.WriteString(v.First.String() + "\n")
 		}
 		b.WriteString(c.Diff)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"tracerag/phrase"
 	"tracerag/repair/patch"
@@ -25,7 +26,7 @@ type Choosing struct {
 // Choice is the tests that run first.
 type Choice struct {
 	Tests []Chosen // in their order
-	// Left says why the step is left out, where that is worth a word.
+	// Left says why tests are missing, where that is worth a word.
 	Left string
 }
 
@@ -38,17 +39,21 @@ type Chosen struct {
 // First is what a verdict knows of the tests that were chosen.
 type First struct {
 	Tests int    `json:"tests"`          // that ran in this step; functions
-	Left  string `json:"left,omitempty"` // why the step was left out
+	Left  string `json:"left,omitempty"` // why some or all are missing
 }
 
 func (f *First) String() string {
-	switch {
-	case f == nil:
+	if f == nil {
 		return ""
-	case f.Left != "":
-		return "no tests were chosen by what they run: " + f.Left
 	}
-	return fmt.Sprintf("%s what the change concerns, by recorded runs, and ran before the others", phrase.Plural(f.Tests, "test runs", "tests run"))
+	var said []string
+	if f.Tests > 0 {
+		said = append(said, fmt.Sprintf("%s what the change concerns, by recorded runs, and came before the others", phrase.Plural(f.Tests, "test runs", "tests run")))
+	}
+	if f.Left != "" {
+		said = append(said, "not all tests that run it came first: "+f.Left)
+	}
+	return strings.Join(said, "\n")
 }
 
 // affects runs the tests that ran what the change changes. Whatever goes wrong with the choice, the next
