@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -50,5 +52,49 @@ func TestUnlayered(t *testing.T) {
 		if res, _ := r.runs(c); len(res.Unlayered) > 0 {
 			r.t.Errorf("%q", res.Unlayered)
 		}
+	})
+}
+
+// TestLayersAtOnce requires that one command may have a cache while others come to have it and end: the candidates of a
+// repair build beside each other.
+func TestLayersAtOnce(t *testing.T) {
+	each(t, func(r *rig) {
+		if r.mechanism != namespaces {
+			r.t.Skip("it lays nothing over anything")
+		}
+		users := r.t.TempDir()
+		for i := range 300 { // the kernel copies a directory to create a file there
+			must(r.t, os.Mkdir(filepath.Join(users, fmt.Sprintf("d%d", i)), 0o777))
+		}
+		cache := filepath.Join(r.scratch, "gocache")
+		command := func(script string) Command {
+			c := r.command("/bin/sh", "-c", script)
+			c.Dir = cache
+			c.Layers = []Layer{{Dir: cache, Below: []string{users}}}
+			return c
+		}
+		must(r.t, os.MkdirAll(cache, 0o777))
+		var others sync.WaitGroup
+		over := make(chan struct{})
+		others.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					_, _ = r.Run(r.t.Context(), command("true"))
+				}
+			}
+		})
+		_, out := r.runs(command(`i=0; while [ $i -lt 300 ]; do echo $i > d$i/f || exit 1; i=$((i+1)); sleep 0.005; done; echo all`))
+		close(over)
+		others.Wait()
+		if !strings.Contains(out, "all\n") {
+			r.t.Errorf("%q", out)
+		}
+		if left, _ := filepath.Glob(cache + ".work*"); len(left) > 0 {
+			r.t.Errorf("left behind: %v", left)
+		}
+		must(r.t, os.RemoveAll(r.scratch))
 	})
 }

@@ -112,6 +112,7 @@ type place struct {
 	size     int64 // of a cover
 	mode     uint32
 	below    []string
+	work     string // of a layer: beside it, for the kernel
 	optional bool
 	fd       int
 	lower    []int
@@ -176,7 +177,7 @@ func layout(c inner) ([]place, error) {
 		plan = append(plan, place{kind: show, at: dir, from: dir, writable: true})
 	}
 	for _, l := range c.Layers {
-		plan = append(plan, place{kind: layer, at: l.Dir, from: l.Dir, below: l.Below, writable: true})
+		plan = append(plan, place{kind: layer, at: l.Dir, from: l.Dir, below: l.Below, work: l.Work, writable: true})
 	}
 	for _, dir := range append([]string{c.Dir}, c.Read...) {
 		if _, err := os.Stat(dir); err == nil && hidden(plan, dir) {
@@ -292,7 +293,7 @@ func (p *place) overlay() error {
 		defer unix.Close(fd)
 		lower = append(lower, "/proc/self/fd/"+strconv.Itoa(fd))
 	}
-	work := p.at + ".work"
+	work := p.work
 	if len(lower) == 0 {
 		return nil
 	}
@@ -300,8 +301,8 @@ func (p *place) overlay() error {
 		p.bare = errors.New("an overlay can't have a comma, a colon or a backslash in its path")
 		return nil
 	}
-	if err := os.MkdirAll(work, 0o700); err != nil {
-		p.bare = err
+	if work == "" {
+		p.bare = errors.New("the kernel needs a directory beside it, which can't be made")
 		return nil
 	}
 	fd, err := unix.Open(p.at, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

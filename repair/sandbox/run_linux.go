@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -56,6 +58,15 @@ func (s *Sandbox) inside(ctx context.Context, c Command, mechanism string) (Resu
 	}
 	defer reports.Close()
 	defer reportEnd.Close()
+
+	if mechanism == namespaces {
+		c.Layers = withWork(c.Layers)
+		defer func() {
+			for _, l := range c.Layers {
+				_ = os.RemoveAll(l.Work)
+			}
+		}()
+	}
 
 	cmd := exec.Command(s.self[0], s.self[1:]...)
 	cmd.Env = []string{"GODEBUG=" + os.Getenv("GODEBUG"), "PATH=" + os.Getenv("PATH")}
@@ -119,6 +130,24 @@ func (s *Sandbox) inside(ctx context.Context, c Command, mechanism string) (Resu
 		return res, fmt.Errorf("sandbox: %s did not start its inner step: %w", s.self[0], errors.Join(sent, werr))
 	}
 	return res, fmt.Errorf("sandbox: the inner step ended without a report, perhaps for lack of memory or processes: %w", werr)
+}
+
+// withWork makes the directories that the kernel needs to lay layers, one for each command: laying another one with the
+// same directory empties it, and what the first is about to create is gone. What killed processes left is removed.
+func withWork(layers []Layer) []Layer {
+	layers = slices.Clone(layers)
+	for i, l := range layers {
+		left, _ := filepath.Glob(l.Dir + ".work-*")
+		for _, dir := range left {
+			name, _, _ := strings.Cut(strings.TrimPrefix(dir, l.Dir+".work-"), "-")
+			if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+				_ = os.RemoveAll(dir)
+			}
+		}
+		// Without it, Dir shows what is in itself.
+		layers[i].Work, _ = os.MkdirTemp(filepath.Dir(l.Dir), fmt.Sprintf("%s.work-%d-*", filepath.Base(l.Dir), os.Getpid()))
+	}
+	return layers
 }
 
 // attributes is how the inner step is started: as the first process of its

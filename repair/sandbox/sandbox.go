@@ -51,6 +51,7 @@ type Command struct {
 type Layer struct {
 	Dir   string
 	Below []string // the first that has a file counts
+	Work  string   // Run sets it: a directory for the kernel, of this command alone
 }
 
 // Reason is a limit that ended a command.

@@ -129,7 +129,7 @@ func (s *slot) run(ctx context.Context, c call) (ran, error) {
 	}
 	cache := t.buildCache
 	if c.tests {
-		cache = t.testCache()
+		cache = s.testCache()
 	}
 	limits := t.options.Limits
 	if c.limit > 0 {
@@ -189,7 +189,7 @@ func (s *slot) hidden(tests bool) (hide, read []string) {
 	hide = append(hide, t.options.Scratch)
 	read = append(read, s.around, s.temp, s.out, t.goEnv.root)
 	if tests {
-		read = append(read, t.testCache())
+		read = append(read, s.testCache())
 	} else {
 		read = append(read, t.buildCache, filepath.Dir(t.observer.overlay))
 	}
@@ -204,7 +204,8 @@ func (s *slot) hidden(tests bool) (hide, read []string) {
 	return hide, read
 }
 
-func (t *Trial) testCache() string { return filepath.Join(t.dir, "tests", "gocache") }
+// testCache is the build cache of a copy's tests. Each copy has its own: what is laid over it is for one command at a time.
+func (s *slot) testCache() string { return filepath.Join(filepath.Dir(s.temp), "tests", "gocache") }
 
 func environ(env []string, name string) string {
 	for _, kv := range slices.Backward(env) {
