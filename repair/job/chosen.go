@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"tracerag/phrase"
@@ -14,8 +15,8 @@ import (
 	"tracerag/repair/trial"
 )
 
-// Choosing says when tests are chosen by what they run ([affected.Map]). Recording costs about as much as the
-// suite, and a small suite is through before it would have paid.
+// Choosing says when tests are chosen by what they run ([affected.Map]). Recording costs more than one run of the suite. So
+// it waits until the suite has run in vain: for a candidate that it refused.
 type Choosing struct {
 	// Record records test programs in a copy of the tree, as a request in a directory says ([affected.Inner]). It returns what was
 	// printed. Nil: nothing is recorded or chosen.
@@ -28,7 +29,7 @@ type Choosing struct {
 
 const (
 	// DefaultSuite and DefaultShare: docs/fixing.md says why.
-	DefaultSuite = 20 * time.Second
+	DefaultSuite = 10 * time.Second
 	DefaultShare = 0.1
 	// building is about how long it takes to link and start a test program.
 	building = time.Second / 2
@@ -38,9 +39,10 @@ const (
 type chooser struct {
 	turn  chan struct{}
 	tests *affected.Map
-	// several says that more than one candidate is to be judged.
-	several bool
-	told    map[string]bool
+	told  map[string]bool
+	// several says that more than one candidate is to be judged; broke, that one broke tests which the wanted ones
+	// don't show, so others may do so, too.
+	several, broke atomic.Bool
 	// use has a copy of the tree before any change: that of the candidate whose turn it is.
 	use func(context.Context, func(*trial.Copy) error) error
 }
@@ -98,7 +100,7 @@ func (j *Job) chosen(ctx context.Context, c trial.Choosing) (choice trial.Choice
 	}
 	tests := j.chooser.tests
 	missing := tests.Missing(changes)
-	if len(missing) > 0 && !j.chooser.several {
+	if len(missing) > 0 && !(j.chooser.several.Load() && j.chooser.broke.Load()) {
 		return choice, nil
 	}
 	if j.chooser.use = c.Use; len(missing) > 0 {

@@ -142,7 +142,7 @@ func choosing(t *testing.T, dir string, recordings *atomic.Int32, more func(*Opt
 	if _, err := j.Baseline(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	j.chooser.several = true // as Fix says
+	j.chooser.several.Store(true) // as Fix says
 	return j, end
 }
 
@@ -194,7 +194,7 @@ func recorded(t *testing.T, v trial.Verdict) {
 	}
 }
 
-// TestChosen: a change that breaks a test of another package that ran the changed function is refused by it before the
+// TestChosen: nothing is recorded before the suite has refused a candidate. From then on, a change that breaks a test of another package that ran the changed function is refused by it before the
 // suite; one that breaks a test that never ran it is refused by the suite; the tests are recorded once, whichever
 // candidates come when.
 func TestChosen(t *testing.T) {
@@ -203,6 +203,9 @@ func TestChosen(t *testing.T) {
 	var notes []string
 	note := func(o *Options) { o.Trial.Note = func(text string) { notes = append(notes, text) } }
 	j, end := choosing(t, dir, &recordings, note)
+	if v := judged(t, j, "func Of(a, b int) int {\n\tif a > 50 {\n\t\treturn -1\n\t}\n\treturn a + b\n}"); v.Stage != trial.Suite || v.First != nil || recordings.Load() > 0 {
+		t.Errorf("before any candidate broke tests %d recordings were made: %s", recordings.Load(), v)
+	}
 	var all sync.WaitGroup
 	var breaks, right trial.Verdict
 	all.Go(func() {
@@ -230,7 +233,7 @@ func TestChosen(t *testing.T) {
 	end()
 	// What is kept is of use to one who would record nothing, and to the next repair.
 	again, _ := choosing(t, dir, &recordings, note)
-	again.chooser.several = false
+	again.chooser.several.Store(false)
 	if v := judged(t, again, "func Of(a, b int) int {\n\tif a > 200 {\n\t\treturn -1\n\t}\n\treturn a + b\n}"); v.Stage != trial.Affects || recordings.Load() != 1 {
 		t.Errorf("%s, recorded %d times", v, recordings.Load())
 	}
@@ -252,11 +255,8 @@ func TestNotChosen(t *testing.T) {
 		{"a short suite", func(o *Options) { o.Choosing.Suite = time.Hour }, false, ""},
 		{"one candidate", nil, true, ""},
 		{"no recorder", func(o *Options) {
-			o.Choosing.Record = func(context.Context, *trial.Copy, string) (string, error) { return "", errors.New("no probe here") }
-		}, false, "example.com/sum was not recorded: no probe here (and 1 other package)"},
-		{"nothing recorded", func(o *Options) {
-			o.Choosing.Record = func(context.Context, *trial.Copy, string) (string, error) { return "it\nwas stopped\n", nil }
-		}, false, "example.com/sum was not recorded: nothing was recorded: was stopped (and 1 other package)"},
+			o.Choosing.Record = func(context.Context, *trial.Copy, string) (string, error) { return "no probe\nhere\n", nil }
+		}, false, "example.com/sum was not recorded: nothing was recorded: here (and 1 other package)"},
 		{"a pipe", func(o *Options) {
 			o.Choosing.Record = func(_ context.Context, c *trial.Copy, dir string) (string, error) {
 				return "", os.Symlink("/dev/zero", filepath.Join(dir, "recorded.jsonl"))
@@ -273,7 +273,8 @@ func TestNotChosen(t *testing.T) {
 					x.more(o)
 				}
 			})
-			j.chooser.several = !x.alone
+			j.chooser.several.Store(!x.alone)
+			j.chooser.broke.Store(true)
 			for _, text := range []string{breaking, breaking2} {
 				v := judged(t, j, text)
 				if v.Stage != trial.Suite || v.Reason != "example.com/sum/use:TestTwice fails: it passed before the change" {
@@ -322,6 +323,7 @@ func TestChoosingInterrupted(t *testing.T) {
 			return said, err
 		}
 	})
+	j.chooser.broke.Store(true)
 	const right = "func Of(a, b int) int { return a + b }"
 	begun := time.Now()
 	if v, err := j.Judge(ctx, of(j, right)); !errors.Is(err, context.Canceled) {

@@ -192,14 +192,18 @@ func (j *Job) wanted() []trial.TestID {
 }
 
 // Judge says whether a change is right. The same change is judged once.
-func (j *Job) Judge(ctx context.Context, p *patch.Patch) (trial.Verdict, error) {
+func (j *Job) Judge(ctx context.Context, p *patch.Patch) (v trial.Verdict, err error) {
+	defer func() {
+		if err == nil && !v.Accepted && (v.Stage == trial.Packages || v.Stage == trial.Suite) {
+			j.chooser.broke.Store(true)
+		}
+	}()
 	// With other limits, or other rules, it may be another verdict.
 	key, err := hash(j.trial.Rules(), p.Diff(), j.test, j.o.Trial.Limits, j.o.Spec.WeakTests)
 	if err != nil {
 		return trial.Verdict{}, err
 	}
 	name := filepath.Join("verdicts", key+".json")
-	var v trial.Verdict
 	if ok, err := j.read(name, &v); ok && v.Given() || err != nil {
 		return v, err
 	}
@@ -214,7 +218,7 @@ func (j *Job) Judge(ctx context.Context, p *patch.Patch) (trial.Verdict, error) 
 func (j *Job) Fix(ctx context.Context, f *repair.Fixer, task *repair.Task) (*repair.Result, error) {
 	g := *f
 	g.Judge = j.Judge
-	j.chooser.several = j.o.Spec.Candidates > 1 || j.o.Spec.Rounds > 0
+	j.chooser.several.Store(j.o.Spec.Candidates > 1 || j.o.Spec.Rounds > 0)
 	if j.o.Record != nil && task.Run != "" {
 		g.Parts = j.parts
 	}
