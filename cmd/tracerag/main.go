@@ -25,7 +25,6 @@ import (
 	"os"
 
 	"tracerag/memory"
-	"tracerag/repair/affected"
 	"tracerag/repair/sandbox"
 )
 
@@ -35,7 +34,7 @@ func main() {
 	}
 	memory.StartHeap()
 	if len(os.Args) > 2 && os.Args[1] == testsArg {
-		os.Exit(affected.Inner(context.Background(), os.Args[:2], os.Args[2:]))
+		os.Exit(recordTests(os.Args[2:]))
 	}
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

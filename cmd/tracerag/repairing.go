@@ -19,6 +19,7 @@ import (
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
 	"tracerag/repair"
+	"tracerag/repair/affected"
 	"tracerag/repair/evidence"
 	"tracerag/repair/job"
 	"tracerag/repair/sandbox"
@@ -365,6 +366,16 @@ func recorder(self string) func(context.Context, job.Recording) (string, error) 
 
 // testsArg makes this program record tests, in the sandbox of a copy.
 const testsArg = "__tests"
+
+// recordTests is what this program does there.
+func recordTests(args []string) int {
+	self, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitRunFailed
+	}
+	return affected.Inner(context.Background(), []string{self, testsArg}, args)
+}
 
 // testsRecorder records test programs by this program, in the sandbox of the copy.
 func testsRecorder(self string) func(context.Context, *trial.Copy, string) (string, error) {
