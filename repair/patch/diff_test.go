@@ -167,6 +167,45 @@ func TestReadDiff(t *testing.T) {
 	}
 }
 
+// Diffs that git writes by other settings, and those that lost or won carriage returns on their way.
+func TestReadDiffDialects(t *testing.T) {
+	text, want := "package b\n\nvar b = 1\n", "package b\n\nvar b = 2\n"
+	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
+	names := []string{"a/b.go", "deep/sub/b.go", "with space/b.go", "é/b.go"}
+	for _, name := range names {
+		dir := write(t, map[string]string{name: text})
+		git(t, dir, nil, "init", "-q")
+		git(t, dir, nil, "add", ".")
+		git(t, dir, nil, "commit", "-qm", "one")
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(want), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		diffs := map[string]string{}
+		for _, flag := range []string{"--no-prefix", "--src-prefix=i/", "-U0", "--full-index"} {
+			diffs[flag] = string(git(t, dir, nil, "diff", flag))
+		}
+		git(t, dir, nil, "reset", "-q", "--hard")
+		for flag, diff := range diffs {
+			for _, d := range []string{diff, crlf(diff)} {
+				if p, err := ReadDiff(dir, []byte(d)); err != nil || len(p.Files) != 1 || p.Files[0].Name != name || string(p.Files[0].After) != want {
+					t.Errorf("%s of %s: %+v, %v\n%s", flag, name, p, err, d)
+				}
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(crlf(text)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range []string{diffs["--no-prefix"], crlf(diffs["-U0"])} {
+			if p, err := ReadDiff(dir, []byte(d)); err != nil || len(p.Files) != 1 || string(p.Files[0].After) != crlf(want) {
+				t.Errorf("a file with carriage returns: %+v, %v\n%s", p, err, d)
+			}
+		}
+	}
+	if _, err := ReadDiff(t.TempDir(), []byte("\x1b[1mdiff --git a/a b/a\x1b[m\n")); err == nil || !strings.Contains(err.Error(), "--no-color") {
+		t.Error(err)
+	}
+}
+
 // No text makes it fail in another way than by an error.
 func FuzzReadDiff(f *testing.F) {
 	dir := write(f, map[string]string{"a.go": "package a\n\nfunc A() {}\n"})

@@ -18,9 +18,12 @@ func ReadDiff(dir string, text []byte) (*Patch, error) {
 		return nil, err
 	}
 	bad := func(file, what string) error { return &Error{Kind: BadDiff, File: file, What: what} }
-	files, _, err := gitdiff.Parse(bytes.NewReader(text))
+	files, _, err := gitdiff.Parse(bytes.NewReader(plainDiff(text)))
 	if err != nil {
 		return nil, bad("", "the diff does not parse: "+strings.TrimPrefix(err.Error(), "gitdiff: "))
+	}
+	if len(files) == 0 && bytes.Contains(text, []byte("\x1b[")) {
+		return nil, bad("", "the text has no diff but in colours: write it with --no-color")
 	}
 	if len(files) == 0 {
 		return nil, bad("", "the text has no diff")
@@ -67,6 +70,7 @@ func ReadDiff(dir string, text []byte) (*Patch, error) {
 		} else if there != nil {
 			return nil, &Error{Kind: Conflict, File: newName, What: "the diff has it as a new file, and it exists"}
 		}
+		lineEnds(before, f.TextFragments)
 		after, err := applyHunks(name, before, f.TextFragments)
 		if err != nil {
 			return nil, err
