@@ -214,3 +214,21 @@ func TestKilled(t *testing.T) {
 		}
 	})
 }
+
+// TestUnread: an inner step that never reads its order ends with the context, however large the order is.
+func TestUnread(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for the grace of an inner step")
+	}
+	t.Parallel()
+	s := New([]string{"sleep", "20"})
+	s.only = watched
+	ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer stop()
+	start := time.Now()
+	c := Command{Args: []string{"true"}, Dir: t.TempDir(), Env: []string{"LARGE=" + strings.Repeat("x", 1<<20)}}
+	res, err := s.Run(ctx, c)
+	if res.Stopped != Interrupted || time.Since(start) > 15*time.Second {
+		t.Errorf("%+v, %v after %s", res, err, time.Since(start))
+	}
+}

@@ -86,7 +86,6 @@ func (s *Sandbox) inside(ctx context.Context, c Command, mechanism string) (Resu
 	reportEnd.Close()
 	o := order{Mechanism: mechanism, Root: os.Geteuid() == 0, Command: inner{Args: c.Args, Env: c.Env, Write: c.Write, Hide: c.Hide, Read: c.Read, Dir: c.Dir, Temp: c.Temp, Layers: c.Layers, Limits: c.Limits}}
 	o.Command.Limits.Output = 0
-	sent := json.NewEncoder(orderEnd).Encode(o)
 
 	over := make(chan struct{})
 	go func() {
@@ -108,6 +107,8 @@ func (s *Sandbox) inside(ctx context.Context, c Command, mechanism string) (Resu
 			cmd.Process.Kill()
 		}
 	}()
+	// After the limits: an inner step that never reads would keep this waiting for a large order.
+	sent := json.NewEncoder(orderEnd).Encode(o)
 	var r report
 	got := json.NewDecoder(reports).Decode(&r)
 	werr := cmd.Wait()
