@@ -54,7 +54,7 @@ func border(body string) string {
 }
 
 func replyOf(file, text string) string {
-	return patch.Format([]patch.Edit{{File: file, Text: text, New: strings.HasSuffix(file, "reproduction_test.go")}})
+	return patch.Format([]patch.Edit{{File: file, Text: text, New: strings.Contains(file, "reproduction")}})
 }
 
 // chat is a scripted model, and a scripted trial.
@@ -321,13 +321,17 @@ func TestSecret(t *testing.T) {
 // TestReproduce: of the tests that are written from a report one is kept that fails as most of them do.
 func TestReproduce(t *testing.T) {
 	written := func(what string) string {
-		return replyOf("table/reproduction_test.go", "package table\n\nimport \"testing\"\n\nfunc TestReproduction(t *testing.T) {\n\tprintln(\""+what+"\")\n}")
+		return replyOf("table/reproduction2_test.go", "package table\n\nimport \"testing\"\n\nfunc TestReproduction(t *testing.T) {\n\tprintln(\""+what+"\")\n}")
 	}
 	c := chat{answer: func(_, prompt string, at float64) string {
 		return written(map[float64]string{0: "panics", .3: "fails", .6: "passes", .9: "fails as well"}[at])
 	}}
 	f := c.fixer()
 	k := task(tree(t))
+	// What can't be read is there, too: a link to nowhere, for one.
+	if err := os.Symlink("nowhere", filepath.Join(k.Dir, "table", "reproduction_test.go")); err != nil {
+		t.Fatal(err)
+	}
 	k.Test = Test{Package: "example.com/app/table"}
 	try := func(_ context.Context, p *patch.Patch, _ Test) (bool, string, error) {
 		text := string(p.Files[0].After)
@@ -340,10 +344,10 @@ func TestReproduce(t *testing.T) {
 		return true, "--- FAIL: TestReproduction (0.12s)\n", nil
 	}
 	r, err := f.Reproduce(t.Context(), k, try)
-	if err != nil || r.Votes != 2 || r.Asked != 4 || !strings.Contains(r.Test.Source, "\"fails\"") || r.Test.File != "table/reproduction_test.go" {
+	if err != nil || r.Votes != 2 || r.Asked != 4 || !strings.Contains(r.Test.Source, "\"fails\"") || r.Test.File != "table/reproduction2_test.go" {
 		t.Fatalf("%v %+v", err, r)
 	}
-	if !strings.Contains(c.asked[0].Messages[1].Content, "It is a new file table/reproduction_test.go of package table") {
+	if !strings.Contains(c.asked[0].Messages[1].Content, "It is a new file table/reproduction2_test.go of package table") {
 		t.Error(c.asked[0].Messages[1].Content)
 	}
 	none := new(NotReproducedError)

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -146,7 +149,7 @@ func freeName(dir, directory string) (string, error) {
 		if i > 1 {
 			name = path.Join(directory, fmt.Sprintf("reproduction%d_test.go", i))
 		}
-		if _, err := code.Read(dir, name); err != nil {
+		if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name))); errors.Is(err, fs.ErrNotExist) {
 			return name, nil
 		}
 	}
