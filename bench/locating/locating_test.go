@@ -24,8 +24,8 @@ func pad() {}
 func corpusOf(t *testing.T) settings {
 	t.Helper()
 	dir, clones := corpustest.Corpus{
-		Cases: `{"id":"one","repo":"example/app","module":"example.com/app","base_commit":"BASE","report":"the border is too thick",` +
-			`"test_package":".","primary_test":"TestX","gold":[{"file":"app.go","function":"Draw"}],"gold_files":["app.go"]}` + "\n",
+		Cases: `{"id":"one","repo":"example/app","module":"example.com/app","base_commit":"BASE","fix_commit":"FIXED","report":"the border is too thick",` +
+			`"test_package":".","primary_test":"TestX","gold":[{"file":"app.go","function":"Draw"}],"gold_files":["app.go"],"changed_files":["app.go"]}` + "\n",
 		Executed: `{"id":"one","functions":[["example.com/app","pad","app.go",6,6,10,3,3,0],["example.com/app","Draw","app.go",4,4,20,1,1,0]]}` + "\n",
 		Base: map[string]string{
 			"go.mod":        "module example.com/app\n",
@@ -98,6 +98,17 @@ func TestRun(t *testing.T) {
 			t.Errorf("no line %q in\n%s", want, out.String())
 		}
 	}
+	set.how, set.fix = "schematic", true
+	out.Reset()
+	if err := run(&out, io.Discard, set); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"schematic right at once 1 1 1 1.000", "schematic right at the second try 1 1 1 1.000", "schematic nonsense 1 0 0 0.000"} {
+		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {
+			t.Errorf("no line %q in\n%s", want, out.String())
+		}
+	}
+	set.fix = false
 	set.how = "guess"
 	if err := run(io.Discard, io.Discard, set); err == nil || !strings.Contains(err.Error(), `unknown strategy "guess"`) {
 		t.Error(err)

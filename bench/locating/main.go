@@ -37,10 +37,11 @@ func main() {
 	embedModel := flag.String("embed-model", "default", "the `model` that makes them")
 	vectors := flag.String("vectors", filepath.Join(os.TempDir(), "locating-vectors"), "the `file` that keeps them")
 	how := flag.String("how", "", "measure these `strategies` with a scripted model, and nothing else: rerank,levels,summaries; or search")
+	fix := flag.Bool("fix", false, "with -how: have scripted models repair the cases")
 	several := flag.Bool("several", false, "with -how: all repositories of the cases in one store (slow)")
 	calls := flag.String("calls", "", "the `directory` that keeps the calls of the commits: -how=search with them (minutes, downloads)")
 	flag.Parse()
-	if err := run(os.Stdout, os.Stderr, settings{*corpus, *clones, *split, *refit, *ablate, *cases, *decoys, *embed, *embedModel, *vectors, *how, *calls, *several}); err != nil {
+	if err := run(os.Stdout, os.Stderr, settings{*corpus, *clones, *split, *refit, *ablate, *cases, *decoys, *embed, *embedModel, *vectors, *how, *calls, *several, *fix}); err != nil {
 		fmt.Fprintln(os.Stderr, "locating:", err)
 		os.Exit(1)
 	}
@@ -55,6 +56,7 @@ type settings struct {
 
 	how, calls string
 	several    bool
+	fix        bool
 }
 
 func run(w, log io.Writer, set settings) error {
@@ -73,6 +75,9 @@ func run(w, log io.Writer, set settings) error {
 	fmt.Fprintf(log, "%d commits read in %.0f s\n", len(all), time.Since(start).Seconds())
 
 	if set.how != "" {
+		if set.fix {
+			return mendAll(w, all, set)
+		}
 		if set.how == "search" {
 			return searching(w, log, all, set)
 		}

@@ -18,6 +18,7 @@ import (
 	"text/tabwriter"
 
 	"tracerag/bench/corpus"
+	"tracerag/bench/corpus/gold"
 	"tracerag/repair/patch"
 )
 
@@ -140,28 +141,28 @@ func (f *figures) add(c *corpus.Case, set settings, log io.Writer) error {
 			fmt.Fprintf(log, "%s: "+format+"\n", append([]any{c.ID}, args...)...)
 		}
 	}
-	var gold, named []patch.Edit
+	var edits, named []patch.Edit
 	changed := map[string][]string{}
 	fix := map[string][]byte{}
 	for _, x := range fixed {
 		fix[x.Name] = x.Text
 		if base[x.Name] == nil {
 			e := patch.Edit{File: x.Name, Text: string(x.Text), New: true}
-			gold, named = append(gold, e), append(named, e)
+			edits, named = append(edits, e), append(named, e)
 			continue
 		}
-		e, names := goldEdit(x.Name, base[x.Name], x.Text, false)
+		e, names := gold.Edit(x.Name, base[x.Name], x.Text, false)
 		if e.Text == "" && len(e.Delete) == 0 {
 			continue // comments between declarations alone
 		}
-		gold = append(gold, e)
-		e, _ = goldEdit(x.Name, base[x.Name], x.Text, true)
+		edits = append(edits, e)
+		e, _ = gold.Edit(x.Name, base[x.Name], x.Text, true)
 		named = append(named, e)
 		changed[x.Name] = names
 	}
 	// All at once, as a model gives them: a declaration may move from file to file.
 	f.measure(dir, base, fix, changed, named, say, true)
-	f.measure(dir, base, fix, changed, gold, say, false)
+	f.measure(dir, base, fix, changed, edits, say, false)
 	f.suspect(base, fix, touched, say)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tracerag/bench/corpus/corpustest"
+	"tracerag/bench/corpus/gold"
 )
 
 const before = `package app
@@ -72,7 +73,7 @@ func TestRun(t *testing.T) {
 
 // What the measure calls wrong is wrong: it finds other bytes in a declaration, and outside.
 func TestWrongIsFound(t *testing.T) {
-	_, changed := goldEdit("app.go", []byte(before), []byte(after), false)
+	_, changed := gold.Edit("app.go", []byte(before), []byte(after), false)
 	if what := wrong([]byte(before), []byte(after), []byte(after), changed, []string{"pad"}); what != "" {
 		t.Error(what)
 	}

@@ -37,7 +37,7 @@ var layers = map[string][]string{
 
 	"locate":                  {"code", "code/words", "knowledge", "knowledge/lookup", "phrase", "rank", "trace/symbol", "visible"},
 	"knowledge/knowledgetest": {"code", "code/words", "knowledge"},
-	"bench/locating":          {"bench/corpus", "code", "code/calls", "eval/retrieval", "knowledge", "knowledge/index", "knowledge/knowledgetest", "llm", "llm/metered", "locate", "locate/guided", "locate/treesearch", "prompt/tokens", "rank", "summary"},
+	"bench/locating":          {"bench/corpus", "bench/corpus/gold", "code", "code/calls", "eval/retrieval", "knowledge", "knowledge/index", "knowledge/knowledgetest", "llm", "llm/metered", "locate", "locate/guided", "llm/throttle", "locate/treesearch", "prompt/tokens", "rank", "repair", "repair/evidence", "repair/patch", "repair/trial", "summary"},
 
 	"trace/recordtest":        {"trace", "trace/store", "trace/target"},
 	"trace/profiles":          {"trace", "trace/symbol", "trace/target"},
@@ -89,13 +89,14 @@ var layers = map[string][]string{
 	"bench":                   {},
 	"bench/corpus":            {"knowledge/index"},
 	"bench/corpus/corpustest": {},
+	"bench/corpus/gold":       {"code", "repair/patch"},
 	"bench/ranking":           {"bench/corpus", "code", "eval/retrieval", "fixtures/real", "prompt", "prompt/tokens", "rank", "session", "trace/store"},
 	"bench/table":             {},
 	"bench/summaries":         {"bench/corpus", "knowledge/knowledgetest", "knowledge/sqlite", "llm", "llm/metered", "prompt/tokens", "summary"},
 	"bench/edges":             {"code", "code/calls", "trace"},
 	"bench/affected":          {"code", "repair/affected"},
 	"bench/trials":            {"bench/corpus", "code", "phrase", "repair/patch", "repair/sandbox", "repair/trial"},
-	"bench/repair":            {"bench/corpus", "code", "repair/patch"},
+	"bench/repair":            {"bench/corpus", "bench/corpus/gold", "code", "repair/patch"},
 
 	"viewer":             {"calltree", "knowledge", "knowledge/lookup", "locate", "phrase", "prompt", "session", "source", "trace", "trace/symbol"},
 	"viewer/browsertest": {},

@@ -13,7 +13,7 @@ import (
 
 // Corpus is one of the split "dev", about one repository.
 type Corpus struct {
-	Cases    string            // dev.jsonl; BASE stands for the commit before the fix
+	Cases    string            // dev.jsonl; BASE stands for the commit before the fix, FIXED for that of the fix
 	Executed string            // dev-executed.jsonl.gz, unpacked
 	Base     map[string]string // the repository's files before the fix
 	Fixed    map[string]string // those that the fix changes
@@ -47,7 +47,7 @@ func (c Corpus) Write(t *testing.T) (corpus, clones string) {
 	}
 	git("commit", "-qam", c.Subject)
 
-	write(t, filepath.Join(corpus, "dev.jsonl"), strings.ReplaceAll(c.Cases, "BASE", base))
+	write(t, filepath.Join(corpus, "dev.jsonl"), strings.NewReplacer("BASE", base, "FIXED", git("rev-parse", "HEAD")).Replace(c.Cases))
 	var z bytes.Buffer
 	g := gzip.NewWriter(&z)
 	g.Write([]byte(c.Executed))
