@@ -90,7 +90,7 @@ func load(kept, id string) (*Kept, error) {
 			return err
 		}
 		if err == nil {
-			err = fmt.Errorf("%s is none of ours", name)
+			err = fmt.Errorf("%s was not written by tracerag", name)
 		}
 		return &DamagedError{id, dir, err}
 	}

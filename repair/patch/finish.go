@@ -79,7 +79,7 @@ func Finish(dir, journal string) ([]string, error) {
 	}
 	var b begun
 	if err := json.Unmarshal(data, &b); err != nil || b.Dir == "" {
-		return nil, fmt.Errorf("%s is none of ours: remove it", journal)
+		return nil, fmt.Errorf("%s was not written by tracerag: remove it", journal)
 	}
 	t, err := openTree(dir)
 	if err != nil {
