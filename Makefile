@@ -78,7 +78,7 @@ e2e: ## record all real programs, not only the small ones
 # programs run five times as often with full tables, and must do what they do alone.
 # STD=1 adds the tests of Go's own packages, and programs built in every way that the
 # toolchain offers, with a table of the results: an hour or more. STD=small takes a few.
-# A process that indexes is killed twice as often. With CLONES=DIR, git clones as OWNER/NAME,
+# A process that indexes is killed twice as often, one that repairs $(SOAK) times. With CLONES=DIR, git clones as OWNER/NAME,
 # 200 commits of esbuild are replayed (TRACERAG_REPLAY=OWNER/NAME: of another one).
 # make soak SOAK=3 REAL=small takes half a minute. (go test without a package name
 # leaves the terminal to the test, which shows its progress there.)
@@ -87,6 +87,7 @@ soak: ## record programs SOAK times (100) and compare them with runs alone; STD=
 	cd bench && TRACERAG_SOAK=$$((2 * $(SOAK))) $(GO) test -count=1 -timeout 0 -run TestCounters
 	cd trace/probe && TRACERAG_SOAK=$$((5 * $(SOAK))) $(GO) test -count=1 -timeout 0 -run TestRandomFull
 	cd knowledge/index && TRACERAG_SOAK=$$((2 * $(SOAK))) TRACERAG_CLONES=$(CLONES) $(GO) test -count=1 -timeout 0 -run 'TestKilled|TestReplayClones' -v
+	cd cmd/tracerag && TRACERAG_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -run TestFixKilled -v
 	$(if $(STD),cd bench && TRACERAG_STD=$(STD) $(GO) test -count=1 -timeout 0 -run 'TestStd|TestMatrix' -v)
 
 # What calls and whole runs cost, in tables with the bars (see go doc ./bench).

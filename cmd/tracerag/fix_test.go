@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"tracerag/llm/llmtest"
 	"tracerag/repair/patch"
@@ -36,6 +37,8 @@ type repairs struct {
 	mu     sync.Mutex
 	change func(question string) string // what the model answers to the question for a change
 	asked  []string
+	last   time.Time // when the last question came
+	server *llmtest.Server
 }
 
 func newRepairs(t *testing.T) *repairs {
@@ -52,8 +55,8 @@ func newRepairs(t *testing.T) *repairs {
 			t.Skipf("git: %v: %s", err, out)
 		}
 	}
-	srv := llmtest.New(t, llmtest.Step{Reply: r.reply})
-	r.env = append(os.Environ(), "OPENAI_API_KEY=sk-none", "OPENAI_BASE_URL="+srv.URL(), "TRACERAG_MODEL=small", "GIT_CONFIG_GLOBAL="+os.DevNull)
+	r.server = llmtest.New(t, llmtest.Step{Reply: r.reply})
+	r.env = append(os.Environ(), "OPENAI_API_KEY=sk-none", "OPENAI_BASE_URL="+r.server.URL(), "TRACERAG_MODEL=small", "GIT_CONFIG_GLOBAL="+os.DevNull)
 	return r
 }
 
@@ -73,7 +76,7 @@ var bracket = regexp.MustCompile(`(?m)^ *(\[\d+\]) (table/table\.go|Border)\b`)
 func (r *repairs) reply(question string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked = append(r.asked, question)
+	r.asked, r.last = append(r.asked, question), time.Now()
 	switch m := bracket.FindStringSubmatch(question); {
 	case strings.Contains(question, "<<<PLACES"), strings.HasPrefix(question, "This is not in the form"):
 		return r.change(question)

@@ -346,7 +346,7 @@ func TestAttacks(t *testing.T) {
 	t.Parallel() // beside TestAsNobody, which makes the same as another user
 	for _, m := range all {
 		t.Run(m, func(t *testing.T) {
-			if err := newRig(t, m).try(t.Context(), m); err != nil {
+			if err := newRig(t, m).try(t.Context(), m, ""); err != nil {
 				t.Skip(err)
 			}
 			for _, a := range attacks {

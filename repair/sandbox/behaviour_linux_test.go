@@ -232,3 +232,23 @@ func TestUnread(t *testing.T) {
 		t.Errorf("%+v, %v after %s", res, err, time.Since(start))
 	}
 }
+
+// TestTriedWithin: what the machine permits is tried in the command's own directories. So a process that is killed
+// meanwhile leaves nothing elsewhere.
+func TestTriedWithin(t *testing.T) {
+	r := newRig(t, "")
+	missing := filepath.Join(t.TempDir(), "missing")
+	t.Setenv("TMPDIR", missing)
+	c := r.command("/bin/true")
+	if res, err := r.Run(r.ctx, c); err != nil || res.Code != 0 {
+		t.Errorf("%v %+v", err, res)
+	}
+	for _, m := range r.tried {
+		if m.refused != nil && strings.Contains(m.refused.Error(), missing) {
+			t.Errorf("%s: %v", m.name, m.refused)
+		}
+	}
+	if left, err := os.ReadDir(c.Temp); err != nil || len(left) > 0 {
+		t.Errorf("left: %v %v", left, err)
+	}
+}

@@ -13,7 +13,7 @@ type Enforced struct {
 // Check says what this machine enforces, by trying it. name is the mechanism that is
 // used; refused says of each stronger one why it can't be had.
 func (s *Sandbox) Check(ctx context.Context) (name string, limits []Enforced, refused []error) {
-	for _, m := range s.mechanisms(ctx) {
+	for _, m := range s.mechanisms(ctx, "") {
 		if m.refused == nil {
 			return m.name, enforced(m.name), refused
 		}

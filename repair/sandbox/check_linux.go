@@ -14,8 +14,8 @@ type tried struct {
 
 // mechanisms are all that there are, the strongest first, tried until one works. What is
 // set somewhere doesn't tell: kernels, distributions and containers each refuse in their
-// own way.
-func (s *Sandbox) mechanisms(ctx context.Context) []tried {
+// own way. They are tried in a directory below the one named, "" for the system's temporary directory.
+func (s *Sandbox) mechanisms(ctx context.Context, below string) []tried {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tried != nil {
@@ -23,7 +23,7 @@ func (s *Sandbox) mechanisms(ctx context.Context) []tried {
 	}
 	var list []tried
 	for _, name := range []string{namespaces, landlock, watched} {
-		err := s.try(ctx, name)
+		err := s.try(ctx, name, below)
 		if ctx.Err() != nil {
 			return list
 		}
@@ -37,8 +37,8 @@ func (s *Sandbox) mechanisms(ctx context.Context) []tried {
 }
 
 // try prepares a command without running one.
-func (s *Sandbox) try(ctx context.Context, mechanism string) error {
-	dir, err := os.MkdirTemp("", "tracerag-sandbox-")
+func (s *Sandbox) try(ctx context.Context, mechanism, below string) error {
+	dir, err := os.MkdirTemp(below, "tracerag-sandbox-")
 	if err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}

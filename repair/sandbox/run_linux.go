@@ -33,7 +33,8 @@ func (s *Sandbox) run(ctx context.Context, c Command) (Result, error) {
 	if s.only != "" {
 		return s.inside(ctx, c, s.only)
 	}
-	for _, m := range s.mechanisms(ctx) {
+	// Whoever made the command's directories removes them, also if this process is killed.
+	for _, m := range s.mechanisms(ctx, c.Temp) {
 		if m.refused == nil {
 			return s.inside(ctx, c, m.name)
 		}

@@ -15,6 +15,6 @@ type tried struct {
 	refused error
 }
 
-func (s *Sandbox) mechanisms(context.Context) []tried { return nil }
+func (s *Sandbox) mechanisms(context.Context, string) []tried { return nil }
 
 func enforced(string) []Enforced { return plainly() }
