@@ -62,7 +62,7 @@ func each(t *testing.T, test func(r *rig)) {
 	for _, m := range all {
 		t.Run(m, func(t *testing.T) {
 			r := newRig(t, m)
-			if err := r.try(t.Context(), m); err != nil {
+			if err := r.try(t.Context(), m, ""); err != nil {
 				t.Skip(err)
 			}
 			test(r)
@@ -126,7 +126,7 @@ func TestUsed(t *testing.T) {
 // TestRefused says what was refused.
 func TestRefused(t *testing.T) {
 	r := newRig(t, namespaces)
-	if err := r.try(t.Context(), namespaces); err != nil {
+	if err := r.try(t.Context(), namespaces, ""); err != nil {
 		t.Skip(err)
 	}
 	res, _ := r.run("net", "tcp:192.0.2.1:80")
