@@ -89,6 +89,7 @@ type NoSuchTest struct {
 	Nearest string // a test whose name is like it
 	Package bool   // there is not even a package with tests
 	Errors  string // what the go command says of the package
+	Fails   bool   // it is a subtest, and its function fails
 }
 
 func (e *NoSuchTest) Error() string {
@@ -97,6 +98,10 @@ func (e *NoSuchTest) Error() string {
 		return fmt.Sprintf("package %s can't be loaded: %s", e.Test.Package, e.Errors)
 	case e.Package:
 		return fmt.Sprintf("package %s has no tests", e.Test.Package)
+	case e.Fails && e.Nearest != "":
+		return fmt.Sprintf("%s was not found; did you mean %s, or %s?", e.Test, e.Nearest, e.Test.top())
+	case e.Fails:
+		return fmt.Sprintf("%s was not found; %s fails, and may be named itself", e.Test, e.Test.top())
 	case e.Nearest != "":
 		return fmt.Sprintf("%s was not found; did you mean %s?", e.Test, e.Nearest)
 	}
@@ -107,10 +112,16 @@ func (e *NoSuchTest) Error() string {
 // that. The wanted tests must fail, or not compile: otherwise it is a [NotFailing] or a [NoSuchTest].
 func (t *Trial) Baseline(ctx context.Context, wanted ...TestID) (*Baseline, error) {
 	wanted = t.resolve(wanted)
+	if err := t.seen(wanted); err != nil {
+		return nil, err
+	}
 	t.mu.Lock()
-	b := t.before
+	b, all := t.before, also(t.wanted, wanted)
 	t.mu.Unlock()
-	file := filepath.Join(t.options.Kept, t.baselineKey(wanted)+".json")
+	if b != nil && b.lacks(wanted) {
+		b = nil // of tests that were wanted before, in packages outside of the suite
+	}
+	file := filepath.Join(t.options.Kept, t.baselineKey(all)+".json")
 	if b == nil {
 		b = readBaseline(file, t.base.hash)
 	}
@@ -119,7 +130,7 @@ func (t *Trial) Baseline(ctx context.Context, wanted ...TestID) (*Baseline, erro
 		if err != nil {
 			return nil, err
 		}
-		b, err = s.baseline(ctx, wanted)
+		b, err = s.baseline(ctx, all)
 		t.release(s)
 		if err != nil {
 			return nil, err
@@ -129,10 +140,10 @@ func (t *Trial) Baseline(ctx context.Context, wanted ...TestID) (*Baseline, erro
 		}
 	}
 	t.mu.Lock()
-	t.before = b
+	t.before, t.wanted = b, all
 	t.mu.Unlock()
 	for _, w := range wanted {
-		if err := b.wants(w); err != nil {
+		if err := b.wants(w, t.named); err != nil {
 			return b, err
 		}
 	}
@@ -313,8 +324,8 @@ func (pb *PackageBaseline) merge(r result, n int) {
 	}
 }
 
-// wants holds a wanted test against the baseline.
-func (b *Baseline) wants(w TestID) error {
+// wants holds a wanted test against the baseline. named reports whether a subtest that did not run may be there.
+func (b *Baseline) wants(w TestID, named func(TestID) bool) error {
 	pb := b.Packages[w.Package]
 	if pb == nil {
 		return &NoSuchTest{Test: w, Package: true}
@@ -332,19 +343,25 @@ func (b *Baseline) wants(w TestID) error {
 		return &NotFailing{Test: w, Is: is}
 	}
 	// A subtest that its function did not come to is as good as one that fails.
+	fails := false
 	if top := w.top(); top != w.Name {
 		switch pb.Outcomes[top] {
-		case Failed, Crashed:
+		case Crashed:
 			return nil
+		case Failed:
+			if named(w) {
+				return nil
+			}
+			fails = true
 		}
 		if slices.Contains(pb.Flaky, top) {
 			return &NotFailing{Test: w, Flaky: true}
 		}
 	}
-	if !pb.Whole {
+	if !pb.Whole && !fails {
 		return nil // the program ends before it
 	}
-	e := &NoSuchTest{Test: w}
+	e := &NoSuchTest{Test: w, Fails: fails}
 	best := 4
 	for _, name := range sortedKeys(pb.Outcomes) {
 		if d := phrase.Distance(name, w.Name); d < best {

@@ -23,7 +23,7 @@ const wantedRuns = 3
 func (t *Trial) Judge(ctx context.Context, p patch.Patch, wanted ...TestID) (Verdict, error) {
 	wanted = t.resolve(wanted)
 	t.mu.Lock()
-	b := t.before
+	b, before := t.before, t.wanted
 	t.mu.Unlock()
 	if b == nil {
 		return Verdict{}, errNoBaseline
@@ -41,7 +41,7 @@ func (t *Trial) Judge(ctx context.Context, p patch.Patch, wanted ...TestID) (Ver
 		return Verdict{}, err
 	}
 	defer t.release(s)
-	j := &judgement{slot: s, base: b, patch: p, wanted: wanted, state: t.base.with(p), built: map[string]*program{},
+	j := &judgement{slot: s, base: b, patch: p, wanted: wanted, all: also(before, wanted), state: t.base.with(p), built: map[string]*program{},
 		verdict: Verdict{Times: map[Stage]time.Duration{Guard: 0}}}
 	for _, step := range []struct {
 		stage Stage
@@ -123,6 +123,7 @@ type judgement struct {
 	base    *Baseline
 	patch   patch.Patch
 	wanted  []TestID
+	all     []TestID // with those that the baseline is about
 	state   state
 	verdict Verdict
 
@@ -144,7 +145,7 @@ func (j *judgement) refuse(reason string, failures ...Failure) (bool, error) {
 
 func (j *judgement) builds(ctx context.Context) (bool, error) {
 	var err error
-	if j.list, err = j.slot.packages(ctx, j.wanted, j.patch); err != nil {
+	if j.list, err = j.slot.packages(ctx, j.all, j.patch); err != nil {
 		var failed *GoFailed
 		if errors.As(err, &failed) {
 			return j.refuse("the go command can't read it", Failure{Output: block(failed.Output, "")})

@@ -88,6 +88,7 @@ type Trial struct {
 	slots  chan *slot
 	mu     sync.Mutex
 	before *Baseline
+	wanted []TestID // that before is about, beside the suite
 	closed bool
 }
 
@@ -117,7 +118,7 @@ func Open(ctx context.Context, o Options) (_ *Trial, err error) {
 	if o.Scratch == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
-			return nil, fmt.Errorf("trial: %w", err)
+			return nil, fmt.Errorf("trial: no directory for copies of the tree: %w: set HOME, or XDG_CACHE_HOME", err)
 		}
 		o.Scratch = filepath.Join(cache, "tracerag", "trials")
 	}
