@@ -40,16 +40,14 @@ type prompt struct {
 	notes []string
 }
 
-// Question is what a model is asked first about a task.
-func (f *Fixer) Question(t *Task) (instructions, user string, err error) {
+// Question is what a model is asked first about a task. The notes name places that it lacks. With an error
+// there are notes, too.
+func (f *Fixer) Question(t *Task) (instructions, user string, notes []string, err error) {
 	p, err := f.question(t)
-	if err != nil {
-		return "", "", err
-	}
-	return system, p.user, nil
+	return system, p.user, p.notes, err
 }
 
-// question makes the question of a task. Parts that don't fit are cut, and marked so. more are further
+// question makes the question of a task; with an error it has notes alone. Parts that don't fit are cut, and marked so. more are further
 // parts, those of a second try.
 func (f *Fixer) question(t *Task, more ...metered.Part) (*prompt, error) {
 	p := &prompt{files: map[string]bool{}}
@@ -77,7 +75,7 @@ func (f *Fixer) question(t *Task, more ...metered.Part) (*prompt, error) {
 	}
 	places, err := f.places(t, room, p)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	parts = append(parts, metered.Part{Name: "PLACES", Text: places})
 	p.user = fmt.Sprintf(asked, about) + "\n\n" + metered.Fenced(append(parts, more...)...) + patch.Instructions

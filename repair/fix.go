@@ -97,10 +97,10 @@ func (f *Fixer) Fix(ctx context.Context, t *Task) (*Result, error) {
 
 func (f *Fixer) fix(ctx context.Context, t *Task, r *Result) error {
 	p, err := f.question(t)
+	r.note(p.notes...)
 	if err != nil {
 		return err
 	}
-	r.note(p.notes...)
 	for i := range f.Candidates {
 		r.Candidates = append(r.Candidates, &Candidate{Number: i + 1, Temperature: temperature(i, f.Candidates)})
 	}

@@ -9,10 +9,14 @@ import (
 	"syscall"
 )
 
-// interruptible returns a context that ends with the first Ctrl-C, or SIGTERM: what was paid for is kept. The
-// second one ends the program.
+// interruptible returns a context that ends with the first Ctrl-C, SIGTERM or SIGHUP: what was paid for is kept, and
+// copies are removed. The second one ends the program. Under nohup SIGHUP stays ignored.
 func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(ctx, signals...)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
@@ -21,7 +25,7 @@ func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 // masker learn its secrets.
 func (a *app) bugReport(arg string) (string, error) {
 	if arg == "-" {
-		data, err := io.ReadAll(a.stdin)
+		data, err := readGiven(a.stdin)
 		if err != nil {
 			return "", fmt.Errorf("reading the report: %w", err)
 		}
@@ -34,4 +38,16 @@ func (a *app) bugReport(arg string) (string, error) {
 		a.masker().LearnText(arg[max(most, rest):])
 	}
 	return arg, nil
+}
+
+// mostGiven bounds a report and a change. A model's question holds far less.
+const mostGiven = 32 << 20
+
+// readGiven reads what was given to its end, unless that is too far.
+func readGiven(from io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(from, mostGiven+1))
+	if err == nil && len(data) > mostGiven {
+		err = fmt.Errorf("it is larger than %d MiB: give the part that matters", mostGiven>>20)
+	}
+	return data, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,11 +69,16 @@ func (r *repairing) judged(ctx context.Context) (int, error) {
 
 // readCandidate reads the change of --candidate.
 func (r *repairing) readCandidate() (data []byte, err error) {
-	if r.candidate == "-" {
-		data, err = io.ReadAll(r.stdin)
-	} else {
-		data, err = os.ReadFile(r.absolute(r.candidate))
+	from := r.stdin
+	if r.candidate != "-" {
+		f, err := os.Open(r.absolute(r.candidate))
+		if err != nil {
+			return nil, fmt.Errorf("reading the change: %w", err)
+		}
+		defer f.Close()
+		from = f
 	}
+	data, err = readGiven(from)
 	if err != nil {
 		return nil, fmt.Errorf("reading the change: %w", err)
 	}

@@ -297,7 +297,10 @@ func (r *repairing) printResult(j *job.Job, found *evidence.Found, result *repai
 // prepared prints what a model would be asked, where none is configured.
 func (r *repairing) prepared(j *job.Job, f *repair.Fixer, found *evidence.Found) (int, error) {
 	f.Model = metered.New(metered.Options{Window: prompt.LongFrom, Count: tokens.For("").Count})
-	instructions, text, err := f.Question(found.Task)
+	instructions, text, notes, err := f.Question(found.Task)
+	for _, n := range notes {
+		r.note("%s", visible.Line(n))
+	}
 	if err != nil {
 		return 0, err
 	}
