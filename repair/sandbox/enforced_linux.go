@@ -1,9 +1,18 @@
 package sandbox
 
-import "os"
+import (
+	"os"
+	"runtime"
+)
 
-// enforced is what a mechanism enforces.
+// enforced is what a mechanism enforces here.
 func enforced(mechanism string) []Enforced {
+	_, filter := architectures[runtime.GOARCH]
+	return enforcedBy(mechanism, landlockVersion(), filter)
+}
+
+// enforcedBy is what it enforces with a version of Landlock, and with or without a filter of system calls.
+func enforcedBy(mechanism string, v int, filter bool) []Enforced {
 	switch mechanism {
 	case namespaces:
 		list := []Enforced{
@@ -27,8 +36,10 @@ func enforced(mechanism string) []Enforced {
 			{"processes", "a look at all processes, 20 to 60 times a second, and the kernel's limit on this user's tasks", false, "the superuser has no limit on tasks"},
 			{"remains", "this program's inner step ends them", false, "they stay if that is killed"},
 		}
-		v := landlockVersion()
-		if v >= landlockTCP {
+		switch {
+		case v >= landlockTCP && !filter:
+			list[2] = Enforced{"network", "Landlock: TCP to low ports is refused", false, "UDP and raw sockets, since system calls are filtered on amd64 and arm64 alone; TCP to high ports (see net.ipv4.ip_local_port_range), where tests serve themselves; Unix sockets that have a path"}
+		case v >= landlockTCP:
 			list[2] = Enforced{"network", "Landlock and a filter of system calls: TCP to low ports and all UDP are refused", false, "TCP to high ports (see net.ipv4.ip_local_port_range), where tests serve themselves; Unix sockets that have a path"}
 		}
 		if v >= landlockSignals {

@@ -289,6 +289,7 @@ func (j *judgement) wants(ctx context.Context) (bool, error) {
 				return false, err
 			}
 			if ok, err := j.wantedIn(p, r, tops[p.ImportPath], n); !ok {
+				j.verdict.Refused = r.refused
 				return false, err
 			}
 		}
@@ -410,6 +411,7 @@ func (j *judgement) held(ctx context.Context, p *pkg, r result, tops []string) (
 	var again []string
 	for _, f := range failures {
 		if f.Test == "" || f.Is != Failed && f.Is != Crashed || slices.ContainsFunc(j.wanted, func(w TestID) bool { return w.Package == f.Package && w.top() == function(f.Test) }) {
+			j.verdict.Refused = r.refused
 			return j.refuse(reason, failures...)
 		}
 		again = append(again, f.Test)
@@ -428,6 +430,7 @@ func (j *judgement) held(ctx context.Context, p *pkg, r result, tops []string) (
 			return false, err
 		}
 		if still, why := pb.against(p.ImportPath, r, alone); why != "" {
+			j.verdict.Refused = r.refused
 			return j.refuse(why, still...)
 		}
 	}

@@ -44,3 +44,21 @@ func TestStopped(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedTold: if a test fails, the verdict says what the sandbox refused its program; else nothing.
+func TestRefusedTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, sum)
+	tr := open(t, options(t, dir))
+	baseline(t, tr)
+	const said = "println(\"dial tcp 192.0.2.1:80: connect: network is unreachable\")\n\ts := "
+	v := judge(t, tr, change(t, dir, "sum.go", strings.Replace(good, "s := 0", said+"1", 1)), wantedSum)
+	if want := "the sandbox refused: its output: dial tcp 192.0.2.1:80: connect: network is unreachable\n"; v.Accepted || strings.Count(v.String(), want) != 1 {
+		t.Errorf("%s\nlacks %s", v, want)
+	}
+	v = judge(t, tr, change(t, dir, "sum.go", strings.Replace(good, "s := 0", said+"0", 1)), wantedSum)
+	if !v.Accepted || strings.Contains(v.String(), "refused") {
+		t.Errorf("%s", v)
+	}
+}

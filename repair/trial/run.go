@@ -149,6 +149,7 @@ type result struct {
 	Wall     time.Duration
 
 	output  string
+	refused []string // by the sandbox
 	without []string // test files that were left out since they don't compile
 }
 
@@ -173,6 +174,9 @@ func (s *slot) test(ctx context.Context, p *program, tops []string, limit time.D
 		res.Began = res.Began || o.began
 		res.Code, res.Whole = r.Code, o.done
 		res.add(o.outcomes, r.out, r.Wall, r.Stopped)
+		for _, what := range r.Refused {
+			res.deny(s.plain(what))
+		}
 		if o.done {
 			return res, nil
 		}
@@ -196,6 +200,7 @@ func (s *slot) test(ctx context.Context, p *program, tops []string, limit time.D
 				}
 				maps.DeleteFunc(res.Outcomes, func(n string, _ Outcome) bool { return function(n) == name })
 				res.add(one.Outcomes, one.output, one.Wall, one.Stopped)
+				res.deny(one.refused...)
 			}
 		}
 		if len(tops) > 0 && !slices.ContainsFunc(tops, func(t string) bool { return !slices.Contains(skip, t) }) {
@@ -217,6 +222,18 @@ func (r *result) add(outcomes map[string]Outcome, out string, wall time.Duration
 	}
 	if r.output += out; len(r.output) > 2*tailSize {
 		r.output = r.output[:tailSize] + "\n[...]\n" + r.output[len(r.output)-tailSize:]
+	}
+}
+
+// maxRefused bounds what a verdict says of refusals.
+const maxRefused = 5
+
+// deny adds what the sandbox refused.
+func (r *result) deny(what ...string) {
+	for _, w := range what {
+		if len(r.refused) < maxRefused && !slices.Contains(r.refused, w) {
+			r.refused = append(r.refused, w)
+		}
 	}
 }
 

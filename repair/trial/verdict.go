@@ -32,7 +32,10 @@ type Verdict struct {
 	Stage    Stage     `json:"stage"`  // that refused it, or the last one
 	Reason   string    `json:"reason"` // a sentence
 	Failures []Failure `json:"failures,omitempty"`
-	Unsteady []TestID  `json:"unsteady,omitempty"` // failed beside others, and passed twice alone
+	// Refused is what the sandbox refused the program of a test that fails, as far as it is known: the test may
+	// fail for that reason.
+	Refused  []string `json:"sandbox_refused,omitempty"`
+	Unsteady []TestID `json:"unsteady,omitempty"` // failed beside others, and passed twice alone
 	// Kept are files that were as before the change, though it changes them: tests may read them.
 	Kept  []string `json:"kept,omitempty"`
 	Tests int      `json:"tests"` // that ran in the last stage in which they did, functions and subtests
@@ -70,6 +73,9 @@ func (v Verdict) String() string {
 	}
 	if v.First != nil {
 		b.WriteString(v.First.String() + "\n")
+	}
+	for _, what := range v.Refused {
+		fmt.Fprintf(&b, "the sandbox refused: %s\n", phrase.Cut(what, maxName))
 	}
 	for _, t := range v.Unsteady {
 		fmt.Fprintf(&b, "%s failed beside other tests and passed twice alone\n", t)
