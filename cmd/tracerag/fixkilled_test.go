@@ -23,6 +23,9 @@ import (
 func TestFixKilled(t *testing.T) {
 	t.Parallel()
 	rounds := 3
+	if testing.Short() {
+		rounds = 1
+	}
 	if text := os.Getenv("TRACERAG_SOAK"); text != "" {
 		var err error
 		if rounds, err = strconv.Atoi(text); err != nil {
@@ -95,6 +98,9 @@ func TestFixKilled(t *testing.T) {
 		}
 		if t.Failed() {
 			return
+		}
+		if killed%10 == 0 {
+			t.Logf("%d of %d, %v", killed, rounds, time.Since(began).Round(time.Second))
 		}
 	}
 	t.Logf("%d of %d processes were killed while they ran (%v alone, %v for all); of %d questions until then, %d were in flight and asked again", killed, tries, usual.Round(time.Millisecond), time.Since(began).Round(time.Second), answered, inFlight)
