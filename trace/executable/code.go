@@ -157,7 +157,7 @@ func (f *File) Imports(names ...string) bool {
 // CallPCs and Inlined may be called from several goroutines at once, for
 // different functions.
 func (f *File) CallPCs(fn *Func) []uint64 {
-	i := f.index(fn.Entry)
+	i := f.Index(fn.Entry)
 	if i < 0 {
 		return nil
 	}

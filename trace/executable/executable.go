@@ -318,14 +318,14 @@ func module(m *debug.Module) Module {
 
 // Func returns the function whose code contains pc, or nil.
 func (f *File) Func(pc uint64) *Func {
-	if i := f.index(pc); i >= 0 {
+	if i := f.Index(pc); i >= 0 {
 		return &f.Funcs[i]
 	}
 	return nil
 }
 
-// index is the index in Funcs of the function whose code contains pc, or -1.
-func (f *File) index(pc uint64) int {
+// Index is the index in Funcs of the function whose code contains pc, or -1.
+func (f *File) Index(pc uint64) int {
 	i := sort.Search(len(f.Funcs), func(i int) bool { return f.Funcs[i].Entry > pc }) - 1
 	if i < 0 || pc >= f.Funcs[i].End {
 		return -1

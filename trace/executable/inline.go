@@ -159,7 +159,7 @@ func (f *File) Frames(pc uint64) []Frame {
 	if fr, ok := f.frames[pc]; ok {
 		return fr
 	}
-	i := f.index(pc)
+	i := f.Index(pc)
 	if i < 0 {
 		return nil
 	}
@@ -197,7 +197,7 @@ func line(p *pcTables, at uint64) int { return int(max(0, p.line.at(at))) }
 // f.Funcs, by the address of their first instruction, and callers before
 // callees. It is nil when there are none.
 func (f *File) Inlined(fn *Func) []InlinedCall {
-	i := f.index(fn.Entry)
+	i := f.Index(fn.Entry)
 	if i < 0 {
 		return nil
 	}

@@ -18,7 +18,7 @@ type LineSpan struct {
 // different functions.
 func (f *File) Lines(fn *Func) iter.Seq[LineSpan] {
 	return func(yield func(LineSpan) bool) {
-		i := f.index(fn.Entry)
+		i := f.Index(fn.Entry)
 		if i < 0 {
 			return
 		}

@@ -4,7 +4,7 @@ package executable
 // at pc, in bytes: 0 at a function's entry and in a function without a frame,
 // and also where the binary does not say.
 func (f *File) StackDepth(pc uint64) int64 {
-	i := f.index(pc)
+	i := f.Index(pc)
 	if i < 0 {
 		return 0
 	}
