@@ -66,6 +66,12 @@ const (
 	hidden             // made by the compiler: as if it were not there
 )
 
+// Convert adds the calls of a tree to a trace, for another recorder that keeps its calls as the payload does. Of the plan
+// it needs the functions of the hooks, and which functions have none.
+func Convert(t *target.Target, plan *plan.Plan, tree *payload.Tree, tr *trace.Trace) {
+	convert(t, plan, newCode(t.Binary), tree, false, tr)
+}
+
 // convert adds what the target's tree holds to tr.
 func convert(t *target.Target, plan *plan.Plan, text code, tree *payload.Tree, attached bool, tr *trace.Trace) {
 	c := &converter{
@@ -192,7 +198,7 @@ func (c *converter) enter(cur *place, f trace.Frame, calls int64) {
 func (c *converter) caller(i int) place {
 	if h := c.replaced(i); h != 0 {
 		cur := c.caller(h)
-		cur.via = true
+		cur.via = cur.via || !c.at(c.nodes[i].Site).Wrapper
 		return cur
 	}
 	n := &c.nodes[i]
@@ -200,7 +206,8 @@ func (c *converter) caller(i int) place {
 	cur := *p
 	cur.via = p.hidden && p.via
 	if cur.fn < 0 { // the goroutine's root: the return address is in who called
-		if fn := c.at(n.Site); fn == nil || !startsGoroutines(fn.Name) {
+		// Where the function that initialises variables has no hook, it is what called.
+		if fn := c.at(n.Site); fn == nil || !startsGoroutines(fn.Name) && !fn.Wrapper {
 			cur.via = true
 		}
 		return cur

@@ -1,0 +1,192 @@
+package rebuild_test
+
+import (
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tracerag/fixtures"
+	"tracerag/fixtures/random"
+	"tracerag/trace"
+	"tracerag/trace/executable"
+	"tracerag/trace/probe"
+	"tracerag/trace/rebuild"
+	"tracerag/trace/recordtest"
+	"tracerag/trace/target"
+)
+
+// The test binary is the tool of the go command, too.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "tool" {
+		os.Exit(rebuild.Tool(os.Args[2:]))
+	}
+	recordtest.Main(m, func(ctx context.Context, t *target.Target, j recordtest.Job) (*trace.Trace, error) {
+		if err := t.Ready(); err != nil {
+			return nil, err
+		}
+		rebuilt := slices.ContainsFunc(t.Binary.Funcs, func(f executable.Func) bool { return f.Name == "runtime.tracerag_enter" })
+		if !rebuilt {
+			return probe.Record(ctx, t, probe.Options{NoLines: true})
+		}
+		return rebuild.Record(ctx, t, rebuild.Options{})
+	})
+}
+
+// flags build without inlining, as for every recorder.
+var flags = []string{"-gcflags=all=-l", "-gcflags=std="}
+
+func tool(t testing.TB) []string {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(slices.Clone(flags), "-toolexec="+self+" tool")
+}
+
+// programs are fixtures with arguments.
+var programs = map[string][]string{
+	"closures": nil, "counters": nil, "cgocalls": nil, "deepstack": nil, "execchild": nil, "generics": nil, "goroutines": nil, "inits": nil, "inlining": nil,
+	"interfaces": nil, "lines": nil, "orders": nil, "panics": nil, "places": nil, "recursion": nil, "values": nil,
+}
+
+// TestTrees holds the trees of all fixtures against those of the probe: nodes, counts, order, call sites, goroutines.
+func TestTrees(t *testing.T) {
+	for name, args := range programs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plain := append([]string{fixtures.Build(t, name, flags...)}, args...)
+			rebuilt := append([]string{fixtures.Build(t, name, tool(t)...)}, args...)
+			env := []string{"GOMAXPROCS=1"}
+			want := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: plain}, Env: env})
+			got := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: rebuilt}, Env: env})
+			same(t, recordtest.Tree(got.Trace), without(recordtest.Tree(want.Trace), differences[name]))
+			alone := recordtest.Untraced(t, recordtest.Run{Job: recordtest.Job{Args: plain}, Env: env})
+			if got.Stdout != alone.Stdout || got.Code != alone.Code {
+				t.Errorf("recorded it ends with %d and prints\n%s\nalone with %d, and\n%s", got.Code, got.Stdout, alone.Code, alone.Stdout)
+			}
+		})
+	}
+}
+
+// differences are where the tree is another one, as old and new text of the probe's.
+var differences = map[string][]string{
+	// These are not rewritten, and named in the trace.
+	"cgocalls": {"main._Cfunc_add 3 :29\n", "", "main._Cfunc_visit 1 :34\n", "", "main._Cfunc_visitOnThread 1 :39\n", ""},
+	// The frame of a function that meets nil is there here, and what was deferred is called with it on the stack. A
+	// function without a frame has none in the ordinary program.
+	"counters": {"main.nosplit 100 :95\n", "",
+		"main.(*point).field 5 :388\n        main.nilField.func1 5 :388 via\n", "main.(*point).field 5 :388\n          main.nilField.func1 5 :151 via\n"},
+	"panics": {"main.(*node).value 2 :99\n    main.nilField.func1 1 :99\n    main.nilField.func1 1 :99 via\n      main.after 1 :96\n",
+		"main.(*node).value 2 :99\n      main.nilField.func1 1 :88 via\n        main.after 1 :96\n    main.nilField.func1 1 :99\n"},
+}
+
+// without applies differences. Lines below a line that goes move to the left.
+func without(tree string, replaced []string) string {
+	for i := 0; i < len(replaced); i += 2 {
+		if replaced[i+1] != "" {
+			tree = strings.Replace(tree, replaced[i], replaced[i+1], 1)
+			continue
+		}
+		var out []string
+		below := -1
+		for line := range strings.Lines(tree) {
+			depth := len(line) - len(strings.TrimLeft(line, " "))
+			if strings.TrimLeft(line, " ") == replaced[i] {
+				below = depth
+				continue
+			}
+			if below >= 0 && depth > below {
+				line = line[2:]
+			} else {
+				below = -1
+			}
+			out = append(out, line)
+		}
+		tree = strings.Join(out, "")
+	}
+	return tree
+}
+
+// same compares a tree with the probe's.
+func same(t *testing.T, g, w string) {
+	t.Helper()
+	if g == w {
+		return
+	}
+	a, b := strings.Split(g, "\n"), strings.Split(w, "\n")
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			t.Errorf("line %d of the tree:\n%s\nthe probe's:\n%s", i+1, strings.Join(a[max(0, i-6):min(len(a), i+4)], "\n"), strings.Join(b[max(0, min(i-6, len(b))):min(len(b), i+4)], "\n"))
+			return
+		}
+	}
+	t.Errorf("the probe's tree has %d lines, this one %d", len(b), len(a))
+}
+
+// TestRandom holds programs of random calls, goroutines, panics and recursions against their own counters.
+func TestRandom(t *testing.T) {
+	n := uint64(3)
+	if testing.Short() {
+		n = 1
+	}
+	for seed := range n {
+		got := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: []string{random.Build(t, seed, tool(t)...), "1", "2000"}}})
+		want, _, err := random.Counts(got.Stdout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := map[string]int64{}
+		for name, n := range recordtest.Counts(got.Trace) {
+			counts[random.Name(name)] += n
+		}
+		for name, n := range want {
+			if counts[name] != n {
+				t.Errorf("seed %d: %s was called %d times, and has %d", seed, name, n, counts[name])
+			}
+		}
+	}
+}
+
+// TestShapes builds a program in many ways: what it prints is the same, and its tree is that of the probe.
+func TestShapes(t *testing.T) {
+	ways := map[string][]string{"plain": nil, "cover": {"-cover"}, "stripped": {"-ldflags=-s -w"}, "unchecked": {"-gcflags=example.com/shapes=-l -B"}}
+	if os.Getenv("TRACERAG_REAL") == "all" { // for these the standard library is built once more
+		maps.Copy(ways, map[string][]string{"race": {"-race"}, "trimpath": {"-trimpath"}, "pie": {"-buildmode=pie"}})
+	}
+	for name, more := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			build := func(flags ...string) string {
+				t.Helper()
+				out := filepath.Join(dir, strconv.Itoa(len(flags)))
+				cmd := exec.Command("go", slices.Concat([]string{"build", "-o", out}, flags, more, []string{"."})...)
+				cmd.Dir = filepath.Join("testdata", "shapes")
+				if said, err := cmd.CombinedOutput(); err != nil {
+					if name == "race" && strings.Contains(string(said), "cgo") {
+						t.Skipf("%s", said)
+					}
+					t.Fatalf("%v\n%s", err, said)
+				}
+				return out
+			}
+			plain, rebuilt := build(flags...), build(tool(t)...)
+			env := []string{"GOMAXPROCS=1", "GOCOVERDIR=" + dir}
+			want := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: []string{plain}}, Env: env})
+			got := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: []string{rebuilt}}, Env: env})
+			if alone := recordtest.Untraced(t, recordtest.Run{Job: recordtest.Job{Args: []string{plain}}, Env: env}); got.Stdout != alone.Stdout || got.Stderr != alone.Stderr || got.Code != alone.Code {
+				t.Errorf("recorded it ends with %d and prints\n%s%s\nalone with %d, and\n%s%s", got.Code, got.Stdout, got.Stderr, alone.Code, alone.Stdout, alone.Stderr)
+			}
+			same(t, recordtest.Tree(got.Trace), without(recordtest.Tree(want.Trace), []string{"main.split 1 :140\n    main.split.func1 1 :48\n", "main.split.func1 1 :140 via\n"}))
+			if !slices.ContainsFunc(got.Trace.Losses, func(l trace.Loss) bool { return l.Function == "main.split" }) {
+				t.Errorf("main.split is not named: %v", got.Trace.Losses)
+			}
+		})
+	}
+}

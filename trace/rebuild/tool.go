@@ -1,0 +1,222 @@
+package rebuild
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Tool runs a tool of the go command in its place, which starts it so by -toolexec: args are the tool with its arguments. The
+// compiler gets other sources than the user's; all else is as it would be. It returns the exit code.
+func Tool(args []string) int {
+	if len(args) == 0 {
+		fmt.Fprintln(os.Stderr, "this step of tracerag is not for the command line")
+		return 2
+	}
+	tool := args[0]
+	if base := filepath.Base(tool); strings.TrimSuffix(base, ".exe") != "compile" {
+		return start(tool, args[1:])
+	}
+	if slices.Equal(args[1:], []string{"-V=full"}) {
+		return toolVersion(tool)
+	}
+	dir, err := os.MkdirTemp("", "tracerag-sources-")
+	if err != nil {
+		return failed(err)
+	}
+	defer os.RemoveAll(dir)
+	words, err := expand(args[1:])
+	if err == nil {
+		words, err = sources(tool, words, dir)
+	}
+	if err == nil {
+		words, err = shorten(words, dir)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	return start(tool, words)
+}
+
+func failed(err error) int {
+	fmt.Fprintln(os.Stderr, "tracerag, rewriting sources:", err)
+	return 1
+}
+
+func start(tool string, args []string) int {
+	cmd := exec.Command(tool, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return cmp.Or(max(exit.ExitCode(), 0), 1)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	return 0
+}
+
+// toolVersion prints the compiler's version with ours: by it the go command tells what it has built with and
+// without the recorder, and with another version of that.
+func toolVersion(tool string) int {
+	out, err := exec.Command(tool, "-V=full").Output()
+	if err != nil {
+		return failed(fmt.Errorf("%s -V=full: %w", tool, err))
+	}
+	fields := strings.Fields(string(out))
+	at := len(fields)
+	if at > 0 && strings.HasPrefix(fields[at-1], "buildID=") {
+		at-- // of a development version this has to be the last
+	}
+	fmt.Println(strings.Join(slices.Insert(fields, at, "tracerag="+identity()), " "))
+	return 0
+}
+
+// identity is known by all that decides about rewritten sources.
+func identity() string {
+	h := sha256.New()
+	h.Write([]byte(recorderSource))
+	h.Write([]byte(rewriterSource))
+	h.Write([]byte(runtimeSource))
+	return fmt.Sprintf("%x", h.Sum(nil)[:12])
+}
+
+// expand replaces arguments that name a file with arguments, one a line.
+func expand(args []string) ([]string, error) {
+	var out []string
+	for _, a := range args {
+		name, ok := strings.CutPrefix(a, "@")
+		if !ok {
+			out = append(out, a)
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(text)) {
+			out = append(out, unescape.Replace(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	return out, nil
+}
+
+var (
+	unescape = strings.NewReplacer(`\\`, `\`, `\n`, "\n")
+	escape   = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
+)
+
+// shorten is the inverse of expand, for command lines that are longer than systems take.
+func shorten(args []string, dir string) ([]string, error) {
+	size := 0
+	for _, a := range args {
+		size += len(a) + 1
+	}
+	if size < 30<<10 {
+		return args, nil
+	}
+	var b bytes.Buffer
+	for _, a := range args {
+		fmt.Fprintf(&b, "%s\n", escape.Replace(a))
+	}
+	name := filepath.Join(dir, "args")
+	return []string{"@" + name}, os.WriteFile(name, b.Bytes(), 0o600)
+}
+
+// sources replaces the Go files in a compiler's arguments: behind the flags.
+func sources(tool string, args []string, dir string) ([]string, error) {
+	first := len(args)
+	for first > 0 && strings.HasSuffix(args[first-1], ".go") && !strings.HasPrefix(args[first-1], "-") {
+		first--
+	}
+	files := args[first:]
+	var changed map[string][]byte
+	var err error
+	switch path := value(args[:first], "-p"); {
+	case path == "runtime":
+		changed, err = patchRuntime(files)
+	case slices.Contains(args[:first], "-std"), len(files) == 0:
+		return args, nil
+	default:
+		changed, err = rewriteAll(files)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(args[:first])
+	for i, name := range files {
+		text, ok := changed[name]
+		delete(changed, name)
+		if !ok {
+			out = append(out, name)
+			continue
+		}
+		if name, err = put(dir, i, name, text); err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
+	for name, text := range changed { // there is one at most
+		if name, err = put(dir, len(files), name, text); err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
+	return out, nil
+}
+
+// put writes a file that says of itself that it is another one.
+func put(dir string, i int, name string, text []byte) (string, error) {
+	whole, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, fmt.Sprintf("%d.go", i))
+	return file, os.WriteFile(file, fmt.Appendf(nil, "//line %s:1:1\n%s", whole, text), 0o600)
+}
+
+// value is that of the last flag of a name.
+func value(args []string, name string) (v string) {
+	for i, a := range args {
+		if a == name && i+1 < len(args) {
+			v = args[i+1]
+		} else if w, ok := strings.CutPrefix(a, name+"="); ok {
+			v = w
+		}
+	}
+	return v
+}
+
+// rewriteAll returns a package's files as they are to be compiled. What does not parse stays as it is: the compiler says
+// why. So does what cgo generates.
+func rewriteAll(files []string) (map[string][]byte, error) {
+	var names []string
+	var texts [][]byte
+	for _, name := range files {
+		if filepath.Base(name) == "_cgo_gotypes.go" {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		names, texts = append(names, name), append(texts, text)
+	}
+	call := namesFor(texts)
+	out := map[string][]byte{}
+	for i, name := range names {
+		text, err := rewrite(name, texts[i], call, i == 0)
+		if err != nil {
+			return nil, nil
+		}
+		out[name] = text
+	}
+	return out, nil
+}
