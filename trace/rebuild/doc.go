@@ -4,7 +4,7 @@
 // Nothing is written into the user's files. The go command starts its compiler through this program ([Tool], by -toolexec),
 // which gives the compiler other sources: those of all packages outside the standard library, and of package runtime.
 // The go command's flag -overlay would do the same without a process between, but refuses to replace what is in the
-// module cache, and with -cover the inserted calls would count as statements. Builds are cached as ever: the
+// module cache, and with -cover the inserted calls would count as statements. Builds are cached as usual: the
 // compiler's version names the recorder. [Record] starts the program and reads what it recorded.
 //
 // # What is inserted

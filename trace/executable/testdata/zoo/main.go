@@ -14,10 +14,9 @@ import (
 	"runtime"
 	"strconv"
 
+	"example.com/lib"
 	"zoo/deep/odd.v2"
 	"zoo/tmpl"
-
-	"example.com/lib"
 )
 
 type pair[K comparable, V any] struct {
