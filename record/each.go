@@ -192,7 +192,7 @@ func (t *tester) start(ctx context.Context, tgt *target.Target, tests []gocmd.Te
 		first := t.record(ctx, tgt, tests[0])
 		results[0] <- first
 		// A debugger waits for every child of this process: it has one at a time.
-		if first.err != nil || first.trace.Recorder != "probe" {
+		if first.err != nil || first.trace.Recorder == "breakpoint" {
 			n = 1
 		}
 		var workers sync.WaitGroup

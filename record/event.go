@@ -29,6 +29,11 @@ type (
 		Program string
 		Why     error
 	}
+	// NotRebuilt: the runtime of the go command cannot be changed, and Auto records.
+	NotRebuilt struct {
+		Subject string
+		Why     error
+	}
 	// Remark is a message of the debugger.
 	Remark struct{ Text string }
 	// SavedElsewhere: the store did not take the trace, another directory did.

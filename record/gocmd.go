@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tracerag/trace/gocmd"
+	"tracerag/trace/rebuild"
 )
 
 // Recording go test ./pkg is three processes deep: the one that the user started runs the
@@ -49,12 +50,21 @@ func (r *Runner) Go(ctx context.Context, g *gocmd.Command) (*GoResult, error) {
 			return nil, err
 		}
 	}
+	if r.Spec.Recorder.Name == Rebuild {
+		if err := rebuild.Check(g.Goroot(ctx, r.Spec.Dir)); err != nil {
+			r.event(NotRebuilt{Subject: g.Subject(), Why: err})
+			o.Spec.Recorder.Name = Auto
+		}
+	}
 	dir, err := makeJob(o)
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	g.Debug = len(r.Spec.Values.Patterns) > 0
+	if o.Spec.Recorder.Name == Rebuild {
+		g.Tool = r.Tool
+	}
 	args, err := g.Rewrite(append(slices.Clone(r.Self), dir), r.Spec.Include, goflags)
 	if err != nil {
 		return nil, err

@@ -9,12 +9,13 @@ import (
 	"tracerag/trace"
 	"tracerag/trace/breakpoint"
 	"tracerag/trace/probe"
+	"tracerag/trace/rebuild"
 	"tracerag/trace/target"
 )
 
 // Options choose the recorder and say how it is to record.
 type Options struct {
-	Name      string `json:"name"` // Auto, Probe or Breakpoint; "" is Auto
+	Name      string `json:"name"` // Auto, Probe, Breakpoint or Rebuild; "" is Auto
 	NoInlined bool   `json:"no_inlined,omitempty"`
 	NoLines   bool   `json:"no_lines,omitempty"`
 	Memory    uint64 `json:"memory,omitempty"` // of the probe; 0: by what is free
@@ -27,6 +28,7 @@ const (
 	Auto       = "auto" // the first of the others that can
 	Probe      = "probe"
 	Breakpoint = "breakpoint"
+	Rebuild    = "rebuild" // for what a go command builds; Auto does not choose it
 )
 
 // one records one run of the target.
@@ -37,6 +39,12 @@ func (r *Runner) one(ctx context.Context, tgt *target.Target) (*trace.Trace, err
 // oneStarted is one, and calls started when the program is about to run.
 func (r *Runner) oneStarted(ctx context.Context, tgt *target.Target, started func()) (*trace.Trace, error) {
 	o := r.Spec.Recorder
+	if o.Name == Rebuild {
+		if r.built == nil {
+			return nil, ErrNotBuilt
+		}
+		return rebuild.Record(ctx, tgt, rebuild.Options{Started: func(int) { started() }})
+	}
 	if o.Name != Breakpoint {
 		po := o.probe()
 		prepared := func() {}
@@ -67,6 +75,9 @@ func (r *Runner) oneStarted(ctx context.Context, tgt *target.Target, started fun
 func (o Options) probe() probe.Options {
 	return probe.Options{NoInlined: o.NoInlined, NoLines: o.NoLines, Memory: o.Memory, CacheDir: PlanCache()}
 }
+
+// ErrNotBuilt says that a program is given as it is, and not as something that a go command builds.
+var ErrNotBuilt = errors.New("a program that is built already is not built again")
 
 // PlanCache is the directory where the probe keeps what it planned for a program; ""
 // where the user has no cache directory.

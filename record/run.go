@@ -38,8 +38,9 @@ type Runner struct {
 	// Hide returns what masks the secrets in a run's values; nil: they are kept.
 	Hide func(*trace.Trace) (Hider, error)
 
-	// Self is a command line that ends in a [Job], after the job's directory is added.
-	Self []string
+	// Self is a command line that ends in a [Job], after the job's directory is added, and Tool one that ends in
+	// [rebuild.Tool], after a tool with its arguments is added.
+	Self, Tool []string
 
 	refuge string // the directory of a trace that the store did not take; "": it took all
 	built  *built // what the go command started us for; nil: it did not

@@ -33,6 +33,7 @@ var layers = map[string][]string{
 	"trace/probe/payload":         {},
 	"trace/probe/payload/source":  {},
 	"trace/probe/payload/gen":     {"trace/probe/payload/source"},
+	"trace/rebuild":               {"trace", "trace/executable", "trace/probe", "trace/probe/patch/plan", "trace/probe/payload", "trace/target"},
 	"trace/probe":                 {"trace", "trace/executable", "trace/target", "trace/probe/ptrace", "trace/probe/patch", "trace/probe/patch/lines", "trace/probe/patch/plan", "trace/probe/patch/stubs", "trace/probe/payload"},
 
 	"locate":                  {"code", "code/words", "knowledge", "knowledge/lookup", "phrase", "rank", "trace/symbol", "visible"},
@@ -79,7 +80,7 @@ var layers = map[string][]string{
 	"terminal":                {"output", "phrase", "visible"},
 	"atomicfile":              {},
 	"filelock":                {},
-	"record":                  {"atomicfile", "calltree", "phrase", "trace", "trace/breakpoint", "trace/executable", "trace/gocmd", "trace/probe", "trace/store", "trace/target"},
+	"record":                  {"atomicfile", "calltree", "phrase", "trace", "trace/breakpoint", "trace/executable", "trace/gocmd", "trace/probe", "trace/rebuild", "trace/store", "trace/target"},
 	"llm":                     {},
 	"rank":                    {"calltree", "code", "code/words", "source", "trace", "trace/symbol"},
 	"llm/llmtest":             {},
@@ -139,7 +140,7 @@ var only = map[string][]string{
 	"github.com/bluekeyes/go-gitdiff":   {"repair/patch"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
 	"testing":                           {"bench/corpus/corpustest", "fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
-	"os/exec":                           {"code/calls", "repair/patch", "repair/sandbox", "repair/trial", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "bench/corpus", "bench/corpus/corpustest", "bench/affected", "bench/ranking", "bench/trials", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"code/calls", "repair/patch", "repair/sandbox", "repair/trial", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "trace/rebuild", "bench/corpus", "bench/corpus/corpustest", "bench/affected", "bench/ranking", "bench/trials", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

@@ -26,11 +26,15 @@ import (
 
 	"tracerag/memory"
 	"tracerag/repair/sandbox"
+	"tracerag/trace/rebuild"
 )
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == sandboxArg {
 		os.Exit(sandbox.Inner())
+	}
+	if len(os.Args) > 1 && os.Args[1] == toolArg {
+		os.Exit(rebuild.Tool(os.Args[2:]))
 	}
 	memory.StartHeap()
 	if len(os.Args) > 2 && os.Args[1] == testsArg {

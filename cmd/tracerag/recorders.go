@@ -13,9 +13,12 @@ import (
 	"tracerag/trace/breakpoint"
 )
 
+// toolArg makes this program stand in for a tool of the go command.
+const toolArg = "__tool"
+
 // addRecorder adds the flags that choose the recorder.
 func addRecorder(f *pflag.FlagSet, o *record.Options) {
-	f.StringVar(&o.Name, "recorder", record.Auto, "`NAME` of the recorder: probe counts every call at full speed (linux/amd64);\nbreakpoint is slow, and works wherever delve does; auto takes the first that can")
+	f.StringVar(&o.Name, "recorder", record.Auto, "`NAME` of the recorder: probe counts every call at full speed (linux/amd64);\nbreakpoint is slow, and works wherever delve does; auto takes the first that can;\nrebuild compiles it into what go run and go test build (linux/amd64)")
 	addProbe(f, o)
 	f.IntVar(&o.MaxHits, "max-hits", breakpoint.DefaultMaxHits, "breakpoint: stop counting a function after this many `CALLS`: its count is then\na floor. The limit falls as all functions together use up --max-stops")
 	f.IntVar(&o.MaxStops, "max-stops", breakpoint.DefaultMaxStops, "breakpoint: after this many `CALLS` in all, count only the first call of each function")
@@ -29,9 +32,9 @@ func addProbe(f *pflag.FlagSet, o *record.Options) {
 
 func checkRecorderFlags(o *record.Options) error {
 	switch o.Name {
-	case record.Auto, record.Probe, record.Breakpoint:
+	case record.Auto, record.Probe, record.Breakpoint, record.Rebuild:
 	default:
-		return fmt.Errorf("--recorder=%s: must be one of auto, probe or breakpoint", o.Name)
+		return fmt.Errorf("--recorder=%s: must be one of auto, probe, breakpoint or rebuild", o.Name)
 	}
 	if o.MaxHits < 1 || o.MaxStops < 1 {
 		return errors.New("--max-hits and --max-stops must be at least 1")

@@ -34,6 +34,8 @@ func (a *app) recordEvents() func(record.Event) {
 			}
 		case record.FallsBack:
 			a.note("recording by breakpoints, which is slow and counts only the first calls: the probe can't handle %s: %v", e.Program, e.Why)
+		case record.NotRebuilt:
+			a.note("recording %s as without --recorder: %v", e.Subject, e.Why)
 		case record.Remark:
 			a.note("%s", e.Text)
 		case record.SavedElsewhere:

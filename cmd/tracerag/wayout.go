@@ -47,6 +47,9 @@ func wayOut(err error) string {
 	if e, ok := errors.AsType[*trial.CutError](err); ok {
 		return "raise --max-tokens, and remove " + e.File + " to have it asked again"
 	}
+	if errors.Is(err, record.ErrNotBuilt) {
+		return "give the package or the go command: tracerag run --recorder=rebuild -- go run ./cmd/app"
+	}
 	if isA[*record.BaselineError](err) {
 		return "--baseline takes a trace, or arguments to run the program with"
 	}

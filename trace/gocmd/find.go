@@ -105,8 +105,13 @@ func isMain(ctx context.Context, pkg, dir string) bool {
 // Goflags returns the value of GOFLAGS that the go command of c sees, which may
 // come from the environment or from its own configuration. It is "" when the
 // command cannot tell; then it will say why itself.
-func (c *Command) Goflags(ctx context.Context, dir string) string {
-	args := append(append([]string{}, c.Args[1:c.verb]...), "env", "GOFLAGS")
+func (c *Command) Goflags(ctx context.Context, dir string) string { return c.env(ctx, dir, "GOFLAGS") }
+
+// Goroot returns where the Go is that builds, which the module may choose.
+func (c *Command) Goroot(ctx context.Context, dir string) string { return c.env(ctx, dir, "GOROOT") }
+
+func (c *Command) env(ctx context.Context, dir, name string) string {
+	args := append(append([]string{}, c.Args[1:c.verb]...), "env", name)
 	cmd := exec.CommandContext(ctx, c.Args[0], args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()

@@ -60,6 +60,9 @@ type Command struct {
 	// Debug has Rewrite keep the symbols and DWARF, for anyone who reads arguments.
 	Debug bool
 
+	// Tool has Rewrite start the go command's tools by this program and its first arguments; none: by none.
+	Tool []string
+
 	verb   int    // index of the verb
 	start  int    // of the first word that flags may be put before
 	flags  []flag // the go command's own flags at and after start
@@ -197,6 +200,8 @@ func (c *Command) check() error {
 	return nil
 }
 
+var errToolexec = errors.New("the recorder by rebuilding needs -toolexec for itself: leave yours out, or choose another recorder")
+
 func execError(where string) error {
 	return errors.New(where + " cannot be recorded: the recorder itself must start the program. Leave -exec out, or build the program first and record it")
 }
@@ -238,6 +243,16 @@ func (c *Command) Rewrite(recorder, include []string, goflags string) ([]string,
 	if c.Debug {
 		out = append(out, "-ldflags="+keepDebug)
 	}
+	if len(c.Tool) > 0 {
+		tool, err := joinQuoted(c.Tool)
+		if err != nil {
+			return nil, fmt.Errorf("go %s -toolexec: %w", c.Verb, err)
+		}
+		if slices.ContainsFunc(c.flags, func(f flag) bool { return f.name == "toolexec" }) {
+			return nil, errToolexec
+		}
+		out = append(out, "-toolexec="+tool)
+	}
 	std := slices.ContainsFunc(include, mayBeStd)
 	// A GOFLAGS that does not parse is the go command's to report.
 	words, _ := splitQuoted(goflags)
@@ -249,6 +264,10 @@ func (c *Command) Rewrite(recorder, include []string, goflags string) ([]string,
 		switch f.name {
 		case "exec":
 			return nil, execError("-exec in GOFLAGS")
+		case "toolexec":
+			if len(c.Tool) > 0 {
+				return nil, errToolexec
+			}
 		case "gcflags":
 			out = appendGcflags(out, merge(f.value, std))
 		case "ldflags":
