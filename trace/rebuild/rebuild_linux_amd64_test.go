@@ -153,8 +153,19 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestShapes builds a program in many ways: what it prints is the same, and its tree is that of the probe.
+// TestShapes builds a program in many ways: what it prints is the same, and its tree is that of the probe. The program is
+// not formatted as gofmt does it, with several things on a line.
 func TestShapes(t *testing.T) {
+	program, err := os.ReadFile(filepath.Join("testdata", "shapes.go.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shapes := t.TempDir()
+	for name, text := range map[string]string{"main.go": string(program), "go.mod": "module example.com/shapes\n\ngo 1.26\n"} {
+		if err := os.WriteFile(filepath.Join(shapes, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	ways := map[string][]string{"plain": nil, "cover": {"-cover"}, "stripped": {"-ldflags=-s -w"}, "unchecked": {"-gcflags=example.com/shapes=-l -B"}}
 	if os.Getenv("TRACERAG_REAL") == "all" { // for these the standard library is built once more
 		maps.Copy(ways, map[string][]string{"race": {"-race"}, "trimpath": {"-trimpath"}, "pie": {"-buildmode=pie"}})
@@ -167,7 +178,7 @@ func TestShapes(t *testing.T) {
 				t.Helper()
 				out := filepath.Join(dir, strconv.Itoa(len(flags)))
 				cmd := exec.Command("go", slices.Concat([]string{"build", "-o", out}, flags, more, []string{"."})...)
-				cmd.Dir = filepath.Join("testdata", "shapes")
+				cmd.Dir = shapes
 				if said, err := cmd.CombinedOutput(); err != nil {
 					if name == "race" && strings.Contains(string(said), "cgo") {
 						t.Skipf("%s", said)

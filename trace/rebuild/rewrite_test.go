@@ -17,7 +17,7 @@ func FuzzRewrite(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	seeds, _ := filepath.Glob("*.go")
-	more, _ := filepath.Glob(filepath.Join("testdata", "shapes", "*.go"))
+	more, _ := filepath.Glob(filepath.Join("testdata", "*.txt"))
 	for _, name := range append(seeds, more...) {
 		if text, err := os.ReadFile(name); err == nil {
 			f.Add(text)
