@@ -1,7 +1,9 @@
 package rebuild_test
 
 import (
+	"cmp"
 	"context"
+	"flag"
 	"maps"
 	"os"
 	"os/exec"
@@ -153,19 +155,53 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestShapes builds a program in many ways: what it prints is the same, and its tree is that of the probe. The program is
-// not formatted as gofmt does it, with several things on a line.
-func TestShapes(t *testing.T) {
-	program, err := os.ReadFile(filepath.Join("testdata", "shapes.go.txt"))
+// module makes a module of a program in testdata.
+func module(t *testing.T, name, release string) string {
+	t.Helper()
+	program, err := os.ReadFile(filepath.Join("testdata", name+".go.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	shapes := t.TempDir()
-	for name, text := range map[string]string{"main.go": string(program), "go.mod": "module example.com/shapes\n\ngo 1.26\n"} {
-		if err := os.WriteFile(filepath.Join(shapes, name), []byte(text), 0o600); err != nil {
+	dir := t.TempDir()
+	for file, text := range map[string]string{"main.go": string(program), "go.mod": "module example.com/" + name + "\n\ngo " + release + "\n"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return dir
+}
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// TestReleases builds a program with each release of Go whose runtime is known. Only the one that runs the test is there
+// without a download.
+func TestReleases(t *testing.T) {
+	releases := []string{""}
+	if os.Getenv("TRACERAG_REAL") == "all" {
+		releases = append(releases, "go1.25.4", "go1.24.10", "go1.23.12", "go1.22.12", "go1.21.13")
+	}
+	dir := module(t, "releases", "1.21")
+	for _, release := range releases {
+		t.Run(cmp.Or(release, "own"), func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "app")
+			cmd := exec.Command("go", append(append([]string{"build", "-o", out}, tool(t)...), ".")...)
+			cmd.Dir, cmd.Env = dir, os.Environ()
+			if release != "" {
+				cmd.Env = append(cmd.Env, "GOTOOLCHAIN="+release)
+			}
+			if said, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, said)
+			}
+			got := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: []string{out}}})
+			recordtest.Golden(t, filepath.Join("testdata", "releases.tree"), recordtest.Tree(got.Trace), *update)
+		})
+	}
+}
+
+// TestShapes builds a program in many ways: what it prints is the same, and its tree is that of the probe. The program is
+// not formatted as gofmt does it, with several things on a line.
+func TestShapes(t *testing.T) {
+	shapes := module(t, "shapes", "1.26")
 	ways := map[string][]string{"plain": nil, "cover": {"-cover"}, "stripped": {"-ldflags=-s -w"}, "unchecked": {"-gcflags=example.com/shapes=-l -B"}}
 	if os.Getenv("TRACERAG_REAL") == "all" { // for these the standard library is built once more
 		maps.Copy(ways, map[string][]string{"race": {"-race"}, "trimpath": {"-trimpath"}, "pie": {"-buildmode=pie"}})
