@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tracerag/code"
+	"tracerag/trace/recordtest"
 )
 
 // Tests are recorded by processes that are this test program again: affected.test inner job DIR PROGRAM...
@@ -62,7 +63,7 @@ func probed(t *testing.T, m *Map) {
 		if p := m.programs[name]; p == nil {
 			t.Fatalf("nothing is known of %s", name)
 		} else if p.Failed != "" {
-			if recordable() {
+			if recordtest.Recordable() {
 				t.Fatalf("%s: %s", name, p.Failed)
 			}
 			t.Skipf("the probe can't record here: %s", p.Failed)

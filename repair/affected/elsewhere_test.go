@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"tracerag/trace/recordtest"
+
 	"golang.org/x/tools/txtar"
 )
 
@@ -62,7 +64,7 @@ func TestB(t *testing.T) { missing() }
 	if err := m.Update(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if why := m.programs["example.com/m/a"].Failed; why != "" && !recordable() {
+	if why := m.programs["example.com/m/a"].Failed; why != "" && !recordtest.Recordable() {
 		t.Skipf("the probe can't record here: %s", why)
 	}
 	sel, err := m.Select(t.Context(), []Change{{"a/a.go", "G"}})

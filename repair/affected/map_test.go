@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tracerag/repair/patch"
+	"tracerag/trace/recordtest"
 )
 
 // counted records, and counts the packages that were asked for.
@@ -60,7 +61,7 @@ func TestIncomplete(t *testing.T) {
 	dir := programs(t)
 	m := open(t, Options{Dir: dir, Record: recorder(t).Record})
 	sel, names := chosen(t, m, Change{"low/low.go", "Low"})
-	if p := m.programs["example.com/programs/fine"]; p.Failed != "" && !recordable() {
+	if p := m.programs["example.com/programs/fine"]; p.Failed != "" && !recordtest.Recordable() {
 		t.Skipf("the probe can't record here: %s", p.Failed)
 	}
 	const want = "broken:TestBroken example.com/nested:TestNested fine:TestFails fine:TestFine panics:TestBefore panics:TestZAfter starts:TestStarts"

@@ -19,6 +19,7 @@ import (
 	"tracerag/repair/patch"
 	"tracerag/repair/sandbox"
 	"tracerag/repair/trial"
+	"tracerag/trace/recordtest"
 )
 
 // The test program is the inner step of a sandbox, and records tests in one: job.test tests DIR.
@@ -187,7 +188,7 @@ func recorded(t *testing.T, v trial.Verdict) {
 		t.Fatalf("nobody chose: %s", v)
 	}
 	if v.First.Left != "" {
-		if v.First.Tests > 0 || recordable() {
+		if v.First.Tests > 0 || recordtest.Recordable() {
 			t.Fatalf("tests were not recorded: %s", v.First.Left)
 		}
 		t.Skipf("nothing can be recorded here: %s", v.First.Left)

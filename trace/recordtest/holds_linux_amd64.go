@@ -1,4 +1,4 @@
-package affected
+package recordtest
 
 import (
 	"os"
@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// recordable reports whether one process may hold another one here, as the probe does.
-func recordable() bool {
+// Recordable reports whether one process may hold another one here, as the probe does.
+func Recordable() bool {
 	cmd := exec.Command("/proc/self/exe", "-test.run=^$")
 	cmd.Env = os.Environ()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
