@@ -29,7 +29,7 @@ type (
 		Program string
 		Why     error
 	}
-	// NotRebuilt: the runtime of the go command cannot be changed, and Auto records.
+	// NotRebuilt: the go command cannot build with the recorder, or did not, and Auto records.
 	NotRebuilt struct {
 		Subject string
 		Why     error

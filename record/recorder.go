@@ -43,7 +43,11 @@ func (r *Runner) oneStarted(ctx context.Context, tgt *target.Target, started fun
 		if r.built == nil {
 			return nil, ErrNotBuilt
 		}
-		return rebuild.Record(ctx, tgt, rebuild.Options{Started: func(int) { started() }})
+		tr, err := rebuild.Record(ctx, tgt, rebuild.Options{Memory: o.Memory, Started: func(int) { started() }})
+		if !errors.Is(err, rebuild.ErrPlain) {
+			return tr, err
+		}
+		r.event(NotRebuilt{Subject: tgt.Args[0], Why: err})
 	}
 	if o.Name != Breakpoint {
 		po := o.probe()

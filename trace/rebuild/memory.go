@@ -44,11 +44,28 @@ type layout struct {
 	slots, most, rows, arena uint64
 }
 
-// newLayout has room for two million contexts, in a program with so many processors.
-func newLayout(ps int) layout {
+// newLayout has room for two million contexts, or for as many as have room in memory where that is not 0, in a program with
+// so many processors.
+func newLayout(ps int, memory uint64) layout {
 	l := layout{slots: 1 << 22, most: 1 << 21, rows: 8, arena: 4 << 30}
 	for l.rows < min(uint64(ps), 256) {
 		l.rows *= 2
+	}
+	const least = 1 << 6
+	for memory > 0 && l.most > least && l.slots*slotSize+l.most*(nodeSize+8) > memory {
+		l.slots, l.most = l.slots/2, l.most/2
+	}
+	return l
+}
+
+// within makes a layout that takes no more than so much of an address space.
+func (l layout) within(most uint64) layout {
+	for l.size() > most && l.most > 1<<6 {
+		if l.arena > 16<<20 {
+			l.arena /= 4
+		} else {
+			l.slots, l.most = l.slots/2, l.most/2
+		}
 	}
 	return l
 }

@@ -3,6 +3,7 @@ package rebuild_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"maps"
 	"os"
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 		if !rebuilt {
 			return probe.Record(ctx, t, probe.Options{NoLines: true})
 		}
-		return rebuild.Record(ctx, t, rebuild.Options{})
+		return rebuild.Record(ctx, t, rebuild.Options{Memory: j.Memory})
 	})
 }
 
@@ -235,5 +236,53 @@ func TestShapes(t *testing.T) {
 				t.Errorf("main.split is not named: %v", got.Trace.Losses)
 			}
 		})
+	}
+}
+
+// TestFull: a program with more contexts than there is room for does what it does alone, and the trace tells of the others.
+func TestFull(t *testing.T) {
+	args := []string{fixtures.Build(t, "orders", tool(t)...)}
+	got := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: args, Memory: 4 << 10}})
+	if alone := recordtest.Untraced(t, recordtest.Run{Job: recordtest.Job{Args: args}}); got.Stdout != alone.Stdout || got.Code != alone.Code {
+		t.Errorf("%d %s", got.Code, got.Stdout)
+	}
+	if !slices.ContainsFunc(got.Trace.Losses, func(l trace.Loss) bool { return l.Kind == trace.LossOverflow && l.Count > 0 }) {
+		t.Errorf("%v", got.Trace.Losses)
+	}
+}
+
+// TestPlain: a program without the recorder is not run in vain.
+func TestPlain(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "ran")
+	tgt, err := target.Find([]string{fixtures.Build(t, "changes"), "-mark", mark}, t.TempDir(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rebuild.Record(t.Context(), tgt, rebuild.Options{}); !errors.Is(err, rebuild.ErrPlain) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("it ran")
+	}
+}
+
+// TestKilled: what was called before a SIGKILL is in the trace.
+func TestKilled(t *testing.T) {
+	got := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: []string{fixtures.Build(t, "exits", tool(t)...), "-how", "kill"}}})
+	if got.Trace.Exit.Signal != "SIGKILL" || recordtest.Counts(got.Trace)["main.main"] != 1 {
+		t.Errorf("%v\n%s", got.Trace.Exit, recordtest.Tree(got.Trace))
+	}
+}
+
+// TestAddressSpace: where the address space has a limit, the recorder takes little of it.
+func TestAddressSpace(t *testing.T) {
+	cmd, out := recordtest.Command(t, t.Context(), recordtest.Job{Args: []string{fixtures.Build(t, "recursion", tool(t)...)}})
+	cmd.Args = []string{"sh", "-c", "ulimit -v 3000000 && exec " + cmd.Path}
+	cmd.Path = "/bin/sh"
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	if tr := recordtest.ReadTrace(t, out, ""); recordtest.Counts(tr)["main.main"] != 1 {
+		t.Error(recordtest.Tree(tr))
 	}
 }

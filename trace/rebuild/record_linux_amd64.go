@@ -23,7 +23,15 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 	if err := t.Ready(); err != nil {
 		return nil, err
 	}
-	l := newLayout(4 * runtime.NumCPU())
+	unhooked, err := unrecorded(t) // before it runs for nothing
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Path, err)
+	}
+	l := newLayout(4*runtime.NumCPU(), o.Memory)
+	// Of an address space with a limit the program must have nearly all.
+	if limit := (unix.Rlimit{}); unix.Getrlimit(unix.RLIMIT_AS, &limit) == nil && limit.Cur != unix.RLIM_INFINITY {
+		l = l.within(limit.Cur / 16)
+	}
 	mem, err := share(l)
 	if err != nil {
 		return nil, err
@@ -60,11 +68,9 @@ func Record(ctx context.Context, t *target.Target, o Options) (*trace.Trace, err
 		return nil, fmt.Errorf("%s: %w", t.Path, err)
 	}
 	if !ok {
-		return nil, fmt.Errorf("%s: it was not built for this recorder, or could not map its memory: nothing was recorded", t.Path)
+		return nil, fmt.Errorf("%s: nothing was recorded: it ended before package runtime began, or could not map %d MB of memory (ulimit -v)", t.Path, l.size()>>20)
 	}
-	if plan.Unhooked, err = unrecorded(t); err != nil {
-		return nil, fmt.Errorf("%s: %w", t.Path, err)
-	}
+	plan.Unhooked = unhooked
 	probe.Convert(t, plan, tree, tr)
 	return tr, nil
 }

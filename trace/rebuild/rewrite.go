@@ -2,7 +2,6 @@ package rebuild
 
 import (
 	"bytes"
-	_ "embed"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -10,9 +9,6 @@ import (
 	"slices"
 	"strings"
 )
-
-//go:embed rewrite.go
-var rewriterSource string
 
 // names are the identifiers that a package calls the recorder by.
 type names struct{ enter, body string }
@@ -111,16 +107,16 @@ func (r *rewriter) walk(n ast.Node) {
 // is called for nothing finds out at run time, in the frame of its caller.
 func mayIterate(x ast.Expr) bool {
 	switch x := x.(type) {
-	case *ast.BasicLit, *ast.CompositeLit, *ast.SliceExpr, *ast.BinaryExpr, *ast.UnaryExpr, *ast.StarExpr:
+	case *ast.BasicLit, *ast.CompositeLit, *ast.SliceExpr, *ast.BinaryExpr:
 		return false
+	case *ast.UnaryExpr:
+		return x.Op == token.ARROW // what a channel has
 	case *ast.ParenExpr:
 		return mayIterate(x.X)
 	case *ast.CallExpr:
-		switch f := x.Fun.(type) {
+		switch x.Fun.(type) {
 		case *ast.ArrayType, *ast.MapType: // conversions
 			return false
-		case *ast.Ident:
-			return !slices.Contains([]string{"len", "make", "append", "string", "int", "min", "max"}, f.Name)
 		}
 	}
 	return true

@@ -13,9 +13,6 @@ import (
 //go:embed recorder.go.txt
 var recorderSource string
 
-//go:embed runtime.go
-var runtimeSource string
-
 // What is looked for in the runtime. A g gets a word for its state, each go statement is
 // counted, and the memory is mapped as soon as the environment is known.
 var (
@@ -41,14 +38,13 @@ func Check(root string) error {
 // patchRuntime returns those of the runtime's files that change, and a new one.
 func patchRuntime(files []string) (map[string][]byte, error) {
 	out := map[string][]byte{}
-	dir := ""
+	var name string // of the file that was changed last
 	once := func(file string, match *regexp.Regexp, add func([]string) string) error {
 		at := slices.IndexFunc(files, func(name string) bool { return filepath.Base(name) == file })
 		if at < 0 {
 			return &RuntimeError{"it has no file " + file}
 		}
-		name := files[at]
-		dir = filepath.Dir(name)
+		name = files[at]
 		text, ok := out[name]
 		if !ok {
 			var err error
@@ -77,10 +73,7 @@ func patchRuntime(files []string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	proc := out[filepath.Join(dir, "proc.go")]
-	if proc == nil {
-		proc = out["./proc.go"]
-	}
+	proc := out[name]
 	atomic, system := atomics.FindSubmatch(proc), sysPath.FindSubmatch(proc)
 	if atomic == nil || system == nil {
 		return nil, &RuntimeError{"proc.go does not import atomic and sys"}
@@ -92,6 +85,6 @@ func patchRuntime(files []string) (map[string][]byte, error) {
 		source = strings.Replace(source, "\t\"internal/runtime/sys\"\n", "", 1)
 		source = strings.NewReplacer("sys.GetCallerSP()", "getcallersp()", "sys.GetCallerPC()", "getcallerpc()").Replace(source)
 	}
-	out[filepath.Join(dir, "zz_tracerag.go")] = []byte(source)
+	out[filepath.Join(filepath.Dir(name), "zz_tracerag.go")] = []byte(source)
 	return out, nil
 }

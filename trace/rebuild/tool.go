@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"embed"
 	"errors"
 	"fmt"
 	"os"
@@ -27,14 +28,14 @@ func Tool(args []string) int {
 	if slices.Equal(args[1:], []string{"-V=full"}) {
 		return toolVersion(tool)
 	}
-	dir, err := os.MkdirTemp("", "tracerag-sources-")
-	if err != nil {
-		return failed(err)
-	}
-	defer os.RemoveAll(dir)
 	words, err := expand(args[1:])
+	// Beside what is compiled: the go command removes that, after an interruption, too.
+	dir := filepath.Join(filepath.Dir(value(words, "-o")), "tracerag")
 	if err == nil {
-		words, err = sources(tool, words, dir)
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		words, err = sources(words, dir)
 	}
 	if err == nil {
 		words, err = shorten(words, dir)
@@ -79,12 +80,20 @@ func toolVersion(tool string) int {
 	return 0
 }
 
+//go:embed rewrite.go runtime.go tool.go
+var own embed.FS
+
 // identity is known by all that decides about rewritten sources.
 func identity() string {
 	h := sha256.New()
 	h.Write([]byte(recorderSource))
-	h.Write([]byte(rewriterSource))
-	h.Write([]byte(runtimeSource))
+	for _, name := range []string{"rewrite.go", "runtime.go", "tool.go"} {
+		text, err := own.ReadFile(name)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		h.Write(text)
+	}
 	return fmt.Sprintf("%x", h.Sum(nil)[:12])
 }
 
@@ -131,7 +140,7 @@ func shorten(args []string, dir string) ([]string, error) {
 }
 
 // sources replaces the Go files in a compiler's arguments: behind the flags.
-func sources(tool string, args []string, dir string) ([]string, error) {
+func sources(args []string, dir string) ([]string, error) {
 	first := len(args)
 	for first > 0 && strings.HasSuffix(args[first-1], ".go") && !strings.HasPrefix(args[first-1], "-") {
 		first--

@@ -2,6 +2,7 @@ package rebuild
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"tracerag/trace/executable"
 	"tracerag/trace/probe/patch/plan"
@@ -10,8 +11,12 @@ import (
 
 // Options of a recording.
 type Options struct {
+	Memory  uint64        // bytes for the call tree; 0: room for two million contexts
 	Started func(pid int) // may be nil
 }
+
+// ErrPlain says that a program was built without the recorder. It has not run.
+var ErrPlain = errors.New("it was built without the recorder")
 
 // unrecorded lists the recorded packages' functions that do not call the recorder.
 func unrecorded(t *target.Target) ([]plan.Unhooked, error) {
@@ -25,6 +30,9 @@ func unrecorded(t *target.Target) ([]plan.Unhooked, error) {
 		if name := f.Funcs[i].Name; name == "runtime.tracerag_enter" || name == "runtime.tracerag_body" {
 			to = append(to, f.Funcs[i].Entry)
 		}
+	}
+	if len(to) == 0 {
+		return nil, ErrPlain
 	}
 	var out []plan.Unhooked
 	for i := range f.Funcs {
