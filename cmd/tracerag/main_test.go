@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -67,7 +68,7 @@ func TestScripts(t *testing.T) {
 		Dir:                filepath.Join("testdata", "script"),
 		UpdateScripts:      *update,
 		RequireUniqueNames: true,
-		Setup:              func(env *testscript.Env) error { env.Setenv("GORACE", goRace); return nil },
+		Setup:              setUp,
 		Cmds:               scriptCommands(programs),
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -80,6 +81,32 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// setUp gives a script a home of its own, so that nothing is left by another script or by another run of the tests, and the go
+// command's caches of whoever runs them.
+func setUp(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, ".home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		return err
+	}
+	env.Setenv("HOME", home)
+	env.Setenv("GORACE", goRace)
+	settings, err := goSettings()
+	for name, value := range settings {
+		env.Setenv(name, value)
+	}
+	return err
+}
+
+// goSettings are the settings of the go command that say where it finds and keeps packages.
+var goSettings = sync.OnceValues(func() (map[string]string, error) {
+	out, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOSUMDB", "GONOSUMDB").Output()
+	if err != nil {
+		return nil, err
+	}
+	settings := map[string]string{}
+	return settings, json.Unmarshal(out, &settings)
+})
 
 func scriptCommands(programs map[string]string) map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
