@@ -19,7 +19,8 @@ var layers = map[string][]string{
 	"trace":                   {"trace/symbol"},
 	"trace/target":            {"trace", "trace/executable"},
 	"trace/breakpoint":        {"trace", "trace/executable", "trace/target", "trace/breakpoint/values"},
-	"trace/breakpoint/values": {"trace", "trace/symbol"},
+	"trace/breakpoint/values": {"trace", "trace/notation", "trace/symbol"},
+	"trace/notation":          {"trace/symbol"},
 	"trace/gocmd":             {},
 
 	"trace/probe/ptrace":          {},
@@ -40,7 +41,7 @@ var layers = map[string][]string{
 	"knowledge/knowledgetest": {"code", "code/words", "knowledge"},
 	"bench/locating":          {"bench/corpus", "bench/corpus/gold", "code", "code/calls", "eval/retrieval", "knowledge", "knowledge/index", "knowledge/knowledgetest", "llm", "llm/metered", "locate", "locate/guided", "llm/throttle", "locate/treesearch", "prompt/tokens", "rank", "repair", "repair/evidence", "repair/patch", "repair/trial", "summary"},
 
-	"trace/recordtest":        {"trace", "trace/store", "trace/target"},
+	"trace/recordtest":        {"trace", "trace/store", "trace/symbol", "trace/target"},
 	"trace/profiles":          {"trace", "trace/symbol", "trace/target"},
 	"trace/store":             {"atomicfile", "phrase", "trace"},
 	"calltree":                {"code/words", "trace", "trace/symbol", "visible"},

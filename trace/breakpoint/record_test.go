@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 		again := *t
 		again.Silent = true
 		o := ObserveOptions{Calls: 8, MaxHits: j.MaxHits, MaxStops: j.MaxStops, Limit: j.ObserveLimit, Warn: warn}
+		if j.ObserveCalls != 0 {
+			o.Calls = j.ObserveCalls
+		}
 		if j.ObserveMask != "" {
 			o.Mask = func(s string) string { return strings.ReplaceAll(s, j.ObserveMask, "[MASKED]") }
 		}

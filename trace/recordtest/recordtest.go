@@ -30,12 +30,14 @@ type Job struct {
 	Include, Exclude []string
 	NoInlined        bool
 	Silent           bool
-	MaxHits          int    // of package breakpoint
-	MaxStops         int    // of package breakpoint
-	Memory           uint64 // of package probe
-	CacheDir         string // of package probe
-	Full             *Full  // of package probe
-	Observe          bool   // of package breakpoint: run it again for values of all that was called,
+	MaxHits          int      // of package breakpoint
+	MaxStops         int      // of package breakpoint
+	Memory           uint64   // of packages probe and rebuild
+	Through          []string // of package rebuild: a command that runs the program
+	CacheDir         string   // of package probe
+	Full             *Full    // of package probe
+	Observe          bool     // of package breakpoint: run it again for values of all that was called,
+	ObserveCalls     int      // of each node; 0: 8
 	ObserveLimit     time.Duration
 	ObserveMask      string // is masked in strings that are cut
 	Out              string // file for the trace, as JSON
@@ -99,6 +101,7 @@ type Run struct {
 	Job
 	Stdin   io.Reader
 	Env     []string      // in addition to ours
+	By      []string      // the recorder's command, where that is not this test binary
 	Started func(pid int) // called with the recorder's process, not the target's
 }
 
@@ -118,6 +121,11 @@ func Record(t *testing.T, how Run) Result {
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()
 	cmd, out := Command(t, ctx, how.Job)
+	if how.By != nil {
+		by := exec.CommandContext(ctx, how.By[0], how.By[1:]...)
+		by.Env, by.WaitDelay = cmd.Env, cmd.WaitDelay
+		cmd = by
+	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = how.Stdin, &stdout, &stderr
 	cmd.Env = append(cmd.Env, how.Env...)

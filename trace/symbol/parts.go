@@ -112,7 +112,14 @@ func segments(s string) []string {
 // dots, more brackets, struct tags with quotes.
 //
 //	p.(*T[go.shape.[]int]).M   p.(*T).M
-func WithoutArguments(name string) string {
+func WithoutArguments(name string) string { return replaceArguments(name, "") }
+
+// ElideArguments replaces type arguments as package runtime does.
+//
+//	p.(*T[go.shape.[]int]).M   p.(*T[...]).M
+func ElideArguments(name string) string { return replaceArguments(name, "[...]") }
+
+func replaceArguments(name, by string) string {
 	if !strings.Contains(name, "[") {
 		return name
 	}
@@ -121,6 +128,9 @@ func WithoutArguments(name string) string {
 	for i := 0; i < len(name); i++ {
 		switch c := name[i]; {
 		case c == '[':
+			if depth == 0 {
+				b.WriteString(by)
+			}
 			depth++
 		case depth == 0:
 			b.WriteByte(c)

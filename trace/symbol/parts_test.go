@@ -91,8 +91,24 @@ func TestWithoutArguments(t *testing.T) {
 		if got := WithoutArguments(c.name); got != c.want {
 			t.Errorf("WithoutArguments(%q) = %q, want %q", c.name, got, c.want)
 		}
+		if got := strings.ReplaceAll(ElideArguments(c.name), "[...]", ""); got != c.want {
+			t.Errorf("ElideArguments(%q) is %q without [...], want %q", c.name, got, c.want)
+		}
 		if got := Parse(c.name).Declaration(); got != c.decl {
 			t.Errorf("Parse(%q) has declaration %q, want %q", c.name, got, c.decl)
+		}
+	}
+}
+
+func TestElideArguments(t *testing.T) {
+	for name, want := range map[string]string{
+		"p.F":                                "p.F",
+		"p.F[...]":                           "p.F[...]",
+		"p.F[go.shape.[]int].func1":          "p.F[...].func1",
+		"p.(*T[go.shape.map[a/b.K]c/d.V]).M": "p.(*T[...]).M",
+	} {
+		if got := ElideArguments(name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
 }

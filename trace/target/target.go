@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -186,6 +187,9 @@ func lookPath(name, dir string) (string, error) {
 		}
 		info, err := os.Stat(path)
 		if err != nil {
+			if found, e := exec.LookPath(path); e == nil && runtime.GOOS == "windows" {
+				return found, nil // without its extension
+			}
 			return "", err
 		}
 		if info.IsDir() {

@@ -1,15 +1,13 @@
 package values
 
 import (
-	"go/token"
 	"strings"
 
 	"github.com/go-delve/delve/pkg/dwarf/godwarf"
 
+	"tracerag/trace/notation"
 	"tracerag/trace/symbol"
 )
-
-const tokenLess = token.LSS
 
 // fullName is a type's name in DWARF, with import paths.
 func fullName(t godwarf.Type) string {
@@ -19,52 +17,27 @@ func fullName(t godwarf.Type) string {
 	return t.String()
 }
 
-// maxTypeName bounds the name of a type, which may be a whole struct type.
-const maxTypeName = 60
-
-// typeName is a type's name as a Go file would have it: packages by their names, any
-// for interface {}.
-func typeName(t godwarf.Type) string {
+// nameOf is a type's name, with import paths, as Go has it.
+func nameOf(t godwarf.Type) string {
 	if p, ok := t.(*godwarf.ParametricType); ok {
 		t = p.Type
 	}
-	s := strings.ReplaceAll(fullName(t), "go.shape.", "")
-	s = short(s)
-	s = strings.ReplaceAll(s, "interface {}", "any")
-	s = strings.ReplaceAll(s, "[]uint8", "[]byte")
-	if s == "*void" {
-		s = "unsafe.Pointer"
+	if name := fullName(t); name != "*void" {
+		return name
 	}
-	if len(s) > maxTypeName {
-		s = strings.ToValidUTF8(s[:maxTypeName-3], "") + "..."
-	}
-	return s
+	return "unsafe.Pointer"
 }
 
-// short has packages by what they are called in all names in a name:
-// "map[string]*example.com/x/y/v2.T" is "map[string]*y.T".
-func short(name string) string {
-	var b strings.Builder
-	start := 0 // of the word at hand
-	for i := 0; i <= len(name); i++ {
-		if i < len(name) && !strings.ContainsRune("[]*(){} ,;\"", rune(name[i])) {
-			continue
-		}
-		b.WriteString(symbol.Short(name[start:i]))
-		if i < len(name) {
-			b.WriteByte(name[i])
-		}
-		start = i + 1
-	}
-	return b.String()
-}
+func typeName(t godwarf.Type) string { return notation.TypeName(nameOf(t)) }
 
 // isMethod tells a method's linker name, "p.(*T[...]).M" or "p.T[...].M", from that of
 // a function.
-func isMethod(name string) bool { return strings.Count(short(symbol.WithoutArguments(name)), ".") > 1 }
+func isMethod(name string) bool {
+	return strings.Count(notation.Short(symbol.WithoutArguments(name)), ".") > 1
+}
 
 // isClosure tells a function literal, "p.F[...].func1".
 func isClosure(name string) bool {
-	name = short(symbol.WithoutArguments(name))
+	name = notation.Short(symbol.WithoutArguments(name))
 	return strings.Contains(name, ".func") || strings.Contains(name, "-range") || strings.Contains(name, ".gowrap")
 }

@@ -1,5 +1,5 @@
 // Package values reads the arguments and results of a call out of a stopped Go
-// program, and writes them as text.
+// program. Package notation writes them as text.
 //
 // # Where they are
 //
@@ -13,12 +13,6 @@
 // What is computed is held against what DWARF says. Where the two differ, as they
 // would for a function that was not compiled for this convention, nothing is shown:
 // a missing value does not mislead.
-//
-// # How they are written
-//
-// As in [trace.Value]: one line, equal values in equal words, no addresses, and
-// not all of it. Each value is written to the depth at which it fits into
-// 200 characters.
 package values
 
 import (
