@@ -17,6 +17,8 @@
 //
 //   - BenchmarkCall: a call of fib, by recorders of all kinds.
 //   - BenchmarkRun: whole runs of gojq, hugo and esbuild on large inputs.
+//   - BenchmarkRebuild, BenchmarkRebuildCall, BenchmarkValues: the recorder by
+//     rebuilding beside the probe, and values in the run itself.
 //   - BenchmarkWhole: `tracerag run` from beginning to end, and its stages.
 //   - BenchmarkWait: what somebody waits for with large programs that run for
 //     moments: -rounds 10 at least.

@@ -19,6 +19,7 @@ import (
 	"tracerag/trace"
 	"tracerag/trace/breakpoint"
 	"tracerag/trace/probe"
+	"tracerag/trace/rebuild"
 	"tracerag/trace/store"
 	"tracerag/trace/target"
 )
@@ -31,7 +32,8 @@ type job struct {
 	Args      []string
 	Dir       string
 	Include   []string
-	Recorder  string // probe or breakpoint
+	Recorder  string // probe, breakpoint or rebuild
+	Values    int    // of rebuild: of so many calls of each node
 	NoInlined bool
 	CacheDir  string // of plans
 	Out       string // directory for the trace
@@ -53,6 +55,9 @@ type report struct {
 const jobVariable = "TRACERAG_BENCH_RECORD"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "tool" { // the go command starts its tools so
+		os.Exit(rebuild.Tool(os.Args[2:]))
+	}
 	text := os.Getenv(jobVariable)
 	if text == "" {
 		code := m.Run()
@@ -88,10 +93,20 @@ func recordJob(text string) (int, error) {
 		memory = sharedMemory()
 	}
 	var tr *trace.Trace
-	if j.Recorder == "breakpoint" {
+	switch j.Recorder {
+	case "rebuild":
+		o := rebuild.Options{Started: started}
+		if j.Values > 0 {
+			o.Values = &rebuild.Values{Calls: j.Values}
+		}
+		tr, err = rebuild.Record(context.Background(), t, o)
+		if o.Values != nil && err == nil {
+			tr.Activations, _ = o.Values.Activations(tr, nil, nil)
+		}
+	case "breakpoint":
 		const all = 1 << 40
 		tr, err = breakpoint.Record(context.Background(), t, breakpoint.Options{MaxHits: all, MaxStops: all, NoInlined: j.NoInlined, Started: started})
-	} else {
+	default:
 		tr, err = probe.Record(context.Background(), t, probe.Options{NoInlined: j.NoInlined, CacheDir: j.CacheDir, Started: started})
 	}
 	if err != nil {

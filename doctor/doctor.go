@@ -50,6 +50,9 @@ func Recording(args []string, dir string) (can bool, found []Finding) {
 		can = ok
 		found = append(found, recorders...)
 	}
+	ok, rebuilding := rebuilding(dir)
+	found = append(found, rebuilding)
+	can = can || ok && len(args) == 0
 	return can, append(append(found, about...), plans())
 }
 
@@ -124,6 +127,19 @@ func recorders(t *target.Target, dir string) (can bool, out []Finding) {
 		fast = Finding{"probe", "note", "it can't handle " + name + ": " + why, remedy}
 	}
 	return true, []Finding{fast, slow}
+}
+
+// rebuilding says whether what the go command builds is recorded by rebuilding. ok: it is, and needs nothing else.
+func rebuilding(dir string) (ok bool, f Finding) {
+	byDefault, err := record.Rebuilds(context.Background(), dir)
+	if err != nil {
+		return false, Finding{"rebuild", "note", "nothing is rebuilt: " + err.Error(), ""}
+	}
+	f = Finding{"rebuild", "ok", "every call of what the go command builds (a package, go run, go test): for values and windows, or if asked for, since this system has a probe", ""}
+	if byDefault {
+		f.Text = "every call of what the go command builds (a package, go run, go test), by default"
+	}
+	return byDefault, f
 }
 
 // program looks at a program as run would.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// debugger says whether programs can be traced, which every recorder needs.
+// debugger says whether programs can be traced, which the probe and breakpoints need.
 // What is set somewhere does not tell: a container's seccomp filter cannot be read.
 func debugger() Finding {
 	scope := ""

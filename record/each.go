@@ -19,6 +19,7 @@ import (
 	"tracerag/trace"
 	"tracerag/trace/executable"
 	"tracerag/trace/gocmd"
+	"tracerag/trace/rebuild"
 	"tracerag/trace/target"
 )
 
@@ -42,6 +43,7 @@ type tester struct {
 type testRun struct {
 	trace  *trace.Trace
 	output []byte
+	values *rebuild.Values // nil: none are kept
 	err    error
 }
 
@@ -68,6 +70,12 @@ func (t *tester) run(ctx context.Context, n int) ([]TestRun, error) {
 		return nil, err
 	}
 	t.pkg = strings.TrimSuffix(tgt.Binary.MainPath, ".test")
+	if t.Spec.Values.observed() && t.sameRun(tgt) == nil {
+		return nil, ErrValuesEach
+	}
+	if err := t.checkValues(tgt); err != nil {
+		return nil, err
+	}
 	choice, err := t.findBaseline()
 	if err == nil {
 		err = t.Store.Baselines().Check() // there is always one
@@ -246,7 +254,8 @@ func (t *tester) record(ctx context.Context, tgt *target.Target, test gocmd.Test
 		ctx, cancel = context.WithTimeout(ctx, t.timeout+time.Minute)
 		defer cancel()
 	}
-	if r.trace, err = t.one(ctx, &alone); err != nil {
+	r.values = t.sameRun(tgt)
+	if r.trace, err = t.oneStarted(ctx, &alone, r.values, func() {}); err != nil {
 		return testRun{err: &CannotRunError{Program: t.args[0], Missing: t.isMissing(t.args[0]), Err: err}}
 	}
 	r.trace.Name, r.trace.Test = test.Name, trace.Test{Package: t.pkg, Name: test.Name}
@@ -257,6 +266,14 @@ func (t *tester) record(ctx context.Context, tgt *target.Target, test gocmd.Test
 
 // show saves a test's trace, and prints the test's output.
 func (t *tester) show(test gocmd.Test, r testRun, runs *[]TestRun, last *outcome) error {
+	if r.values != nil {
+		// Few tests call a function that is named.
+		if seen, err := t.keep(r.trace, r.values); err != nil && !errors.Is(err, errNotCalled) {
+			t.event(NoValues{Err: fmt.Errorf("%s: %w", test.Name, err)})
+		} else if err == nil && seen.Full {
+			t.event(*seen)
+		}
+	}
 	e, lost := t.save(r.trace)
 	output, end := cutOutcome(r.output)
 	if end.text != "" {

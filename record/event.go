@@ -28,11 +28,18 @@ type (
 	FallsBack struct {
 		Program string
 		Why     error
+		Rebuild bool // of what the go command builds every call could be recorded
 	}
-	// NotRebuilt: the go command cannot build with the recorder, or did not, and Auto records.
+	// BuildsAgain: the probe cannot record the program, and the go command builds it again, with the recorder.
+	BuildsAgain struct {
+		Subject string
+		Why     error
+	}
+	// NotRebuilt: the go command cannot build with the recorder, or did not, and another one records.
 	NotRebuilt struct {
 		Subject string
 		Why     error
+		Asked   bool // for the recorder
 	}
 	// Remark is a message of the debugger.
 	Remark struct{ Text string }
@@ -87,6 +94,8 @@ type (
 type (
 	// Said is the messages of a process that recorded for us.
 	Said struct{ Text string }
+	// BuildsStandard: the build that comes compiles the standard library, too.
+	BuildsStandard struct{ Release string } // of Go
 	// Builds: the go command is about to build.
 	Builds struct{ Subject string }
 	// TestsProgress is how many of the tests have been recorded.

@@ -30,16 +30,8 @@ func (r *Runner) Go(ctx context.Context, g *gocmd.Command) (*GoResult, error) {
 	if err := r.Store.Check(); err != nil { // before the go command builds for nothing
 		return nil, err
 	}
-	if len(r.Spec.Values.Patterns) > 0 {
-		if g.Verb != "test" { // the go command gives tests no input
-			if _, err := r.planSecond(); err != nil {
-				return nil, err
-			}
-		}
-		r.event(RunsTwice{Command: r.Spec.Command})
-	}
 	typed := r.Spec.Command
-	o := order{Spec: r.Spec, Go: &goOrder{Program: g.Program(), Test: g.Verb == "test", Package: g.Package}}
+	o := order{Spec: r.Spec, Go: &goOrder{Args: g.Args, Program: g.Program(), Test: g.Verb == "test", Package: g.Package}}
 	if g.Package {
 		o.Go.Program = typed[:len(typed)-len(g.Args)+len(o.Go.Program)]
 	}
@@ -50,20 +42,31 @@ func (r *Runner) Go(ctx context.Context, g *gocmd.Command) (*GoResult, error) {
 			return nil, err
 		}
 	}
-	if r.Spec.Recorder.Name == Rebuild {
-		if err := rebuild.Check(g.Goroot(ctx, r.Spec.Dir)); err != nil {
-			r.event(NotRebuilt{Subject: g.Subject(), Why: err})
-			o.Spec.Recorder.Name = Auto
+	o.Spec.Recorder.Name = r.goRecorder(ctx, g, goflags)
+	if r.Spec.Window && o.Spec.Recorder.Name != Rebuild {
+		return nil, ErrWindowBuilt
+	}
+	if r.Spec.Values.observed() && o.Spec.Recorder.Name != Rebuild {
+		if r.Spec.Each > 0 {
+			return nil, ErrValuesEach
 		}
+		if g.Verb != "test" { // the go command gives tests no input
+			if _, err := r.planSecond(); err != nil {
+				return nil, err
+			}
+		}
+		r.event(RunsTwice{Command: typed})
+		g.Debug = true
 	}
 	dir, err := makeJob(o)
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	g.Debug = len(r.Spec.Values.Patterns) > 0
+	built := func() {}
 	if o.Spec.Recorder.Name == Rebuild {
-		g.Tool = r.Tool
+		r.instrument(g)
+		built = r.firstBuild(g.Goroot(ctx, r.Spec.Dir))
 	}
 	args, err := g.Rewrite(append(slices.Clone(r.Self), dir), r.Spec.Include, goflags)
 	if err != nil {
@@ -82,10 +85,42 @@ func (r *Runner) Go(ctx context.Context, g *gocmd.Command) (*GoResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if reports, _ := readReports(dir); len(reports) > 0 { // what it has built was started
+		built()
+	}
 	if r.Spec.Each > 0 {
 		return r.collectTests(dir, code)
 	}
 	return r.collect(dir, code, o.Go)
+}
+
+// goRecorder returns the name of the recorder for what a go command builds.
+func (r *Runner) goRecorder(ctx context.Context, g *gocmd.Command, goflags string) string {
+	yes, asked := r.Spec.rebuilds()
+	if !yes || !asked && probed && gocmd.MayBeStd(r.Spec.Include) { // the standard library is not rebuilt
+		return r.Spec.Recorder.Name
+	}
+	err := rebuild.Check(g.Goroot(ctx, r.Spec.Dir))
+	if err == nil && !asked && g.Toolexec(goflags) {
+		err = gocmd.ErrToolexec
+	}
+	if err != nil {
+		r.event(NotRebuilt{Subject: g.Subject(), Why: err, Asked: asked})
+		return Auto
+	}
+	return Rebuild
+}
+
+// ErrWindowBuilt says that windows of what a go command builds need a build for it.
+var ErrWindowBuilt = errors.New("windows of what the go command builds need the recorder by rebuilding, which cannot be used here")
+
+// ErrValuesEach says that a second run, for values, is one of a whole program.
+var ErrValuesEach = errors.New("values of single tests need a program that the go command builds for it")
+
+// instrument has a go command build with the recorder.
+func (r *Runner) instrument(g *gocmd.Command) {
+	g.Tool = r.Tool
+	g.Mark = rebuild.Marked(!r.Spec.Recorder.NoLines, r.Spec.Values.observed())
 }
 
 // goGrace is how long the go command may go on when the time of what it runs is over:

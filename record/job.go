@@ -35,6 +35,7 @@ type order struct {
 
 // goOrder says how the programs that a go command has built are run.
 type goOrder struct {
+	Args    []string      `json:"args"`    // the go command
 	Program []string      `json:"program"` // the part of the typed command that represents the program
 	Test    bool          `json:"test"`    // it is go test
 	Package bool          `json:"package"` // it is a package, and no go command was typed
@@ -164,8 +165,14 @@ func (j *Job) Built() bool { return j.order.Go != nil }
 // Run records a program that the go command has built: args are it and its arguments.
 func (j *Job) Run(ctx context.Context, r *Runner, args []string) (err error) {
 	g := j.order.Go
-	r.built = &built{args: slices.Clone(args), dir: j.report.Dir, program: g.Program, tests: g.Test, timeout: g.Timeout}
-	if j.Spec.Each == 0 {
+	r.built = &built{args: slices.Clone(args), dir: j.report.Dir, goArgs: g.Args, program: g.Program, tests: g.Test, timeout: g.Timeout}
+	defer r.built.forget()
+	switch {
+	case j.Spec.Window:
+		exit, err := r.Windows(ctx)
+		j.report.Code = exit.Code
+		return err
+	case j.Spec.Each == 0:
 		j.end, err = r.Run(ctx)
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"tracerag/trace"
 	"tracerag/trace/gocmd"
+	"tracerag/trace/rebuild"
 	"tracerag/trace/recordtest"
 	"tracerag/trace/store"
 )
@@ -22,12 +23,15 @@ import (
 //
 //	record.test record JSON           records what the JSON, a testRecording, says
 //	record.test job DIR PROGRAM...    is Runner.Self
+//	record.test tool COMMAND...       is Runner.Tool
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case "record":
 			os.Exit(recordMain(os.Args[2]))
+		case "tool":
+			os.Exit(rebuild.Tool(os.Args[2:]))
 		case "job":
 			os.Exit(jobMain(os.Args[2], os.Args[3:]))
 		}
@@ -41,6 +45,7 @@ type testRecording struct {
 	Quiet   bool // no events on standard error
 	Windows bool
 	Attach  int
+	NoProbe bool // as on a system without it
 }
 
 // recording returns the command line that records a command in a directory, into the
@@ -73,7 +78,7 @@ func testRunner(spec Spec, events io.Writer) *Runner {
 	if err != nil {
 		panic(err)
 	}
-	r := &Runner{Spec: spec, Store: store.Open(spec.Store), Self: []string{self, "job"}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	r := &Runner{Spec: spec, Store: store.Open(spec.Store), Self: []string{self, "job"}, Tool: []string{self, "tool"}, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	r.Choose = func(tr *trace.Trace) (names []string, err error) {
 		for _, f := range tr.Functions {
 			names = append(names, f.Name)
@@ -97,6 +102,10 @@ func testRunner(spec Spec, events io.Writer) *Runner {
 			fmt.Fprintf(events, "observed: %d calls; differences: %s\n", len(e.Activations), strings.Join(e.Differences(), "; "))
 		case BaselineStarts:
 			fmt.Fprintf(events, "baseline: %q\n", e.Command)
+		case BuildsAgain:
+			fmt.Fprintf(events, "rebuilds: %v\n", e.Why)
+		case NotRebuilt:
+			fmt.Fprintf(events, "not rebuilt: %v\n", e.Why)
 		case FallsBack:
 			fmt.Fprintf(events, "falls back: %v\n", e.Why)
 		case NoValues:
@@ -115,6 +124,7 @@ func recordMain(text string) int {
 	if err := json.Unmarshal([]byte(text), &how); err != nil {
 		panic(err)
 	}
+	probed = probed && !how.NoProbe
 	r := testRunner(how.Spec, os.Stderr)
 	if how.Quiet {
 		r = testRunner(how.Spec, io.Discard)

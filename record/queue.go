@@ -115,6 +115,7 @@ func (q *Queue) start(spec Spec) (*queued, error) {
 	}
 	cmd := run.child.Cmd
 	cmd.Stdout, cmd.Stderr = &run.out, &run.out
+	apart(cmd)
 	cmd.WaitDelay = 2 * time.Second // for what the program left running with our pipe
 	if err := cmd.Start(); err != nil {
 		run.child.Close()

@@ -3,11 +3,14 @@ package record
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"tracerag/trace"
 	"tracerag/trace/breakpoint"
+	"tracerag/trace/gocmd"
 	"tracerag/trace/probe"
 	"tracerag/trace/rebuild"
 	"tracerag/trace/target"
@@ -28,26 +31,57 @@ const (
 	Auto       = "auto" // the first of the others that can
 	Probe      = "probe"
 	Breakpoint = "breakpoint"
-	Rebuild    = "rebuild" // for what a go command builds; Auto does not choose it
+	Rebuild    = "rebuild" // for what a go command builds
 )
+
+// probed is whether there is a probe here. Tests change it.
+var probed = probe.Supported()
+
+// HasProbe reports whether the probe works on this system.
+func HasProbe() bool { return probed }
+
+// rebuilds reports whether what a go command builds is to be built with the recorder: if asked for, if there is no probe, or for values of
+// the run itself and windows.
+func (s *Spec) rebuilds() (yes, asked bool) {
+	name := s.Recorder.Name
+	asked = name == Rebuild
+	return asked || rebuild.Supported() && (!probed || s.Values.observed() || s.Window) && (name == Auto || name == ""), asked
+}
+
+// Rebuilds returns why what the go command builds in a directory cannot be recorded by rebuilding; nil: it can. By default it
+// is, where that is the only way to see every call.
+func Rebuilds(ctx context.Context, dir string) (byDefault bool, err error) {
+	byDefault, _ = (&Spec{}).rebuilds()
+	if !rebuild.Supported() {
+		return false, fmt.Errorf("it does not work on %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	g, err := gocmd.Parse([]string{"go", "run", "."})
+	if err != nil {
+		return byDefault, err
+	}
+	if g == nil {
+		return byDefault, errors.New("no go command is in PATH")
+	}
+	return byDefault, rebuild.Check(g.Goroot(ctx, dir))
+}
 
 // one records one run of the target.
 func (r *Runner) one(ctx context.Context, tgt *target.Target) (*trace.Trace, error) {
-	return r.oneStarted(ctx, tgt, func() {})
+	return r.oneStarted(ctx, tgt, nil, func() {})
 }
 
-// oneStarted is one, and calls started when the program is about to run.
-func (r *Runner) oneStarted(ctx context.Context, tgt *target.Target, started func()) (*trace.Trace, error) {
+// oneStarted is one, and calls started when the program is about to run. values, if it is not nil, takes those of the run.
+func (r *Runner) oneStarted(ctx context.Context, tgt *target.Target, values *rebuild.Values, started func()) (*trace.Trace, error) {
 	o := r.Spec.Recorder
 	if o.Name == Rebuild {
 		if r.built == nil {
 			return nil, ErrNotBuilt
 		}
-		tr, err := rebuild.Record(ctx, tgt, rebuild.Options{Memory: o.Memory, Started: func(int) { started() }})
+		tr, err := rebuild.Record(ctx, tgt, rebuild.Options{Memory: o.Memory, Values: values, Started: func(int) { started() }})
 		if !errors.Is(err, rebuild.ErrPlain) {
 			return tr, err
 		}
-		r.event(NotRebuilt{Subject: tgt.Args[0], Why: err})
+		r.event(NotRebuilt{Subject: tgt.Args[0], Why: err, Asked: true})
 	}
 	if o.Name != Breakpoint {
 		po := o.probe()
@@ -63,7 +97,12 @@ func (r *Runner) oneStarted(ctx context.Context, tgt *target.Target, started fun
 		if !errors.As(err, &unsuitable) || o.Name == Probe {
 			return tr, err
 		}
-		r.event(FallsBack{Program: tgt.Args[0], Why: unsuitable})
+		if r.built != nil && probed && rebuild.Supported() && !gocmd.MayBeStd(r.Spec.Include) {
+			if tr, err := r.again(ctx, tgt, unsuitable, started); !errors.Is(err, errNotAgain) {
+				return tr, err
+			}
+		}
+		r.event(FallsBack{Program: tgt.Args[0], Why: unsuitable, Rebuild: r.built == nil && rebuild.Supported()})
 	}
 	done := func() { r.event(SettingBreakpoints{Ended: true}) }
 	tr, err := breakpoint.Record(ctx, tgt, breakpoint.Options{

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"tracerag/phrase"
@@ -50,9 +51,15 @@ type Runner struct {
 type built struct {
 	args    []string // the program and its arguments
 	dir     string   // in which it runs
+	goArgs  []string // the go command
 	program []string // the part of the typed command that represents it
 	tests   bool
 	timeout time.Duration // of each test; 0: none
+
+	again     sync.Once // see Runner.again
+	againDir  string    // "" none
+	againPath string
+	againErr  error
 }
 
 // A Hider masks the secrets of values.
@@ -145,7 +152,7 @@ func (r *Runner) inDir(name string) string {
 // made is returned also with an error: its trace is not saved then.
 func (r *Runner) Run(ctx context.Context) (*Recording, error) {
 	tgt, err := r.targetLater()
-	if err == nil && (r.Spec.Baseline != "" || len(r.Spec.Values.Patterns) > 0) {
+	if err == nil && (r.Spec.Baseline != "" || r.Spec.Values.observed()) {
 		err = r.readyTarget(tgt) // before anything is run
 	}
 	if err != nil {
@@ -160,7 +167,8 @@ func (r *Runner) Run(ctx context.Context) (*Recording, error) {
 		err = r.checkStore(choice)
 	}
 	var second *secondRun
-	if err == nil && len(r.Spec.Values.Patterns) > 0 {
+	values := r.sameRun(tgt)
+	if err == nil && r.Spec.Values.observed() && values == nil {
 		second, err = r.planSecond()
 	}
 	if err != nil {
@@ -180,7 +188,7 @@ func (r *Runner) Run(ctx context.Context) (*Recording, error) {
 	}
 	begin, end := untilSaved()
 	defer end()
-	tr, err := r.oneStarted(ctx, tgt, begin)
+	tr, err := r.oneStarted(ctx, tgt, values, begin)
 	if over := r.timeOver(ctx); over != nil && errors.Is(err, context.DeadlineExceeded) {
 		err = over
 	}
@@ -191,10 +199,17 @@ func (r *Runner) Run(ctx context.Context) (*Recording, error) {
 	if r.built != nil {
 		tr.Command = r.Spec.Command
 	}
-	if second != nil {
-		if err := r.observe(ctx, tgt, tr, second); err != nil {
-			r.event(NoValues{Err: err})
+	switch {
+	case second != nil:
+		err = r.observe(ctx, tgt, tr, second)
+	case values != nil:
+		var seen *Observed
+		if seen, err = r.keep(tr, values); err == nil {
+			r.event(*seen)
 		}
+	}
+	if err != nil {
+		r.event(NoValues{Err: err})
 	}
 	e, err := r.save(tr)
 	return r.recording(tr, e), err

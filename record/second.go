@@ -18,7 +18,7 @@ import (
 	"tracerag/trace/target"
 )
 
-// Values are observed in a second run of the program, under a debugger. The first run is
+// Values of a program that is given as it is are observed in a second run of it, under a debugger. The first run is
 // the one that the user sees.
 
 // secondRun is what the second run needs of the first.
@@ -142,7 +142,7 @@ func (r *Runner) observe(ctx context.Context, tgt *target.Target, tr *trace.Trac
 		return err
 	}
 	if len(functions) == 0 {
-		return errors.New("none of these functions was called")
+		return errNotCalled
 	}
 	var hider Hider
 	var mask func(string) string

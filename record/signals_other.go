@@ -4,19 +4,16 @@ package record
 
 import (
 	"os"
-	"os/signal"
+	"os/exec"
 
 	"tracerag/trace"
+	"tracerag/trace/target"
 )
 
-// relaySignals leaves the interrupt key to the others: the console tells every
-// process of it.
-func relaySignals(func() []int) (stop func()) {
-	sigs := make(chan os.Signal, 1)
-	signal.Notify(sigs, os.Interrupt)
-	return func() { signal.Stop(sigs) }
-}
+// relaySignals leaves the keys to the others: the console tells every process of them.
+func relaySignals(func() []int) (stop func()) { return target.HandOver(0) }
 
+// exitCode is that of a process that has ended: its own, or the system's for what ended it.
 func exitCode(state *os.ProcessState) int {
 	if code := state.ExitCode(); code >= 0 {
 		return code
@@ -24,8 +21,8 @@ func exitCode(state *os.ProcessState) int {
 	return 1
 }
 
-// endLike does nothing: no signal ends a process here.
+// endLike does nothing: what ends a process here shows in its exit code.
 func endLike(trace.Exit) {}
 
-// askToEnd ends a process: it cannot be asked.
-func askToEnd(p *os.Process) { _ = p.Kill() }
+// apart has a command run as a group of processes of its own, which can be asked to end.
+func apart(cmd *exec.Cmd) { cmd.SysProcAttr = ownGroup() }

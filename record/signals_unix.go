@@ -5,6 +5,7 @@ package record
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"syscall"
 
 	"tracerag/trace"
@@ -37,6 +38,9 @@ func endLike(exit trace.Exit) {
 	kill := fmt.Sprintf("ulimit -c 0; kill -%d $$", exit.Code-128)
 	_ = syscall.Exec("/bin/sh", []string{"sh", "-c", kill}, os.Environ())
 }
+
+// apart does nothing: a process can be asked to end by itself.
+func apart(*exec.Cmd) {}
 
 // askToEnd asks a process to end, as a user does.
 func askToEnd(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }

@@ -23,6 +23,8 @@ type Spec struct {
 	// Each records every test of a test program in a run of its own, so many at a time;
 	// 0: all tests in one run.
 	Each int `json:"each,omitempty"`
+	// Window records what a go command builds in windows. Other programs have [Runner.Windows].
+	Window bool `json:"window,omitempty"`
 
 	Limit    time.Duration `json:"limit,omitempty"` // the time after which the program is killed; 0: never
 	Deadline time.Time     `json:"deadline"`        // when that is, once the time runs; zero: never
@@ -32,11 +34,14 @@ type Spec struct {
 	Caller json.RawMessage `json:"caller,omitempty"`
 }
 
-// Values says of which functions arguments and results are observed, in a second run.
+// Values says of which functions arguments and results are observed: of what a go command builds in the run itself, of
+// other programs in a second one.
 type Values struct {
 	Patterns []string `json:"patterns,omitempty"` // AllFunctions, OwnFunctions, names and patterns; none: nothing is observed
 	Calls    int      `json:"calls,omitempty"`    // how many calls of each node
 }
+
+func (v Values) observed() bool { return len(v.Patterns) > 0 }
 
 // Patterns of Values.
 const (

@@ -15,6 +15,7 @@ import (
 
 	"tracerag/trace"
 	"tracerag/trace/probe"
+	"tracerag/trace/rebuild"
 	"tracerag/trace/store"
 	"tracerag/trace/target"
 )
@@ -23,13 +24,42 @@ import (
 // start-up: see [startUp].
 type windows struct {
 	*Runner
-	live *probe.Live
+	live   live
+	values *rebuild.Values // that live keeps; nil: none
 
 	mu     sync.Mutex
-	before *trace.Trace    // what had run when the first one was started
-	from   *probe.Snapshot // when the window was started; nil: none is being recorded
+	before *trace.Trace // what had run when the first one was started
+	from   any          // when the window was started; nil: none is being recorded
 	name   string
 	saved  int
+}
+
+// live is a recorder at work. Its looks at the program are its own.
+type live interface {
+	Pid() int
+	look() (any, error)
+	begin() (any, error) // a look at the beginning of a window
+	window(from, to any) (*trace.Trace, error)
+}
+
+// patched is a program that the probe records.
+type patched struct{ *probe.Live }
+
+func (p patched) look() (any, error)  { return p.Snapshot() }
+func (p patched) begin() (any, error) { return p.Snapshot() }
+func (p patched) window(from, to any) (*trace.Trace, error) {
+	since, _ := from.(*probe.Snapshot)
+	return p.Window(since, to.(*probe.Snapshot)), nil
+}
+
+// rebuilt is one that was compiled with the recorder.
+type rebuilt struct{ *rebuild.Live }
+
+func (p rebuilt) look() (any, error)  { return p.Snapshot() }
+func (p rebuilt) begin() (any, error) { return p.Begin() }
+func (p rebuilt) window(from, to any) (*trace.Trace, error) {
+	since, _ := from.(*rebuild.Snapshot)
+	return p.Window(since, to.(*rebuild.Snapshot))
 }
 
 // handle does what another process requests.
@@ -58,12 +88,14 @@ func (w *windows) start(name string) (Event, error) {
 	if w.from != nil {
 		return nil, &WindowError{Recording: true, Name: w.name}
 	}
-	now, err := w.live.Snapshot()
+	now, err := w.live.begin()
 	if err != nil {
 		return nil, err
 	}
 	if w.before == nil {
-		w.before = w.live.Window(nil, now)
+		if w.before, err = w.live.window(nil, now); err != nil {
+			return nil, err
+		}
 	}
 	w.from, w.name = now, name
 	return WindowStarted{Name: name}, nil
@@ -84,11 +116,15 @@ func (w *windows) stop(name string) (Event, error) {
 // snapshot saves what ran since the window was started or, where none is being
 // recorded, since the beginning.
 func (w *windows) snapshot(name string) (Event, error) {
-	now, err := w.live.Snapshot()
+	now, err := w.live.look()
 	if err != nil {
 		return nil, err
 	}
-	tr := w.live.Window(w.from, now)
+	tr, err := w.live.window(w.from, now)
+	if err != nil {
+		return nil, err
+	}
+	w.keep(tr)
 	if tr.Name = name; name == "" {
 		tr.Name = w.name
 	}
@@ -107,6 +143,21 @@ func (w *windows) snapshot(name string) (Event, error) {
 	}
 	w.saved++
 	return w.asSaved(tr, e), nil
+}
+
+// keep hangs values into a trace, if there are any, and what was typed.
+func (w *windows) keep(tr *trace.Trace) {
+	if w.built != nil {
+		tr.Command = w.Spec.Command
+	}
+	if w.values == nil {
+		return
+	}
+	if seen, err := w.Runner.keep(tr, w.values); err != nil {
+		w.event(NoValues{Err: err})
+	} else {
+		w.event(*seen)
+	}
 }
 
 func (w *windows) asSaved(tr *trace.Trace, e store.Entry) WindowSaved {
@@ -128,6 +179,7 @@ func (w *windows) finish(tr *trace.Trace) error {
 	case w.saved > 0:
 		return nil
 	}
+	w.keep(tr)
 	e, err := w.save(tr)
 	if err == nil {
 		w.event(WholeSaved{w.asSaved(tr, e)})
@@ -172,6 +224,9 @@ func (r *Runner) Windows(ctx context.Context) (trace.Exit, error) {
 	tgt.NoInput = r.atTerminal()
 	begin, end := untilSaved()
 	defer end()
+	if r.built != nil {
+		return r.rebuiltWindows(ctx, tgt, begin)
+	}
 	o := r.Spec.Recorder.probe()
 	o.Started = func(int) { begin() }
 	live, err := probe.Start(ctx, tgt, o)
@@ -179,14 +234,38 @@ func (r *Runner) Windows(ctx context.Context) (trace.Exit, error) {
 		return exit, &CannotRunError{Program: tgt.Args[0], Err: fmt.Errorf("windows need the probe, which can't handle %s: %w", tgt.Args[0], err)}
 	}
 	defer live.Close()
-	w := &windows{Runner: r, live: live}
-	defer w.listen(tgt.NoInput)()
-	r.event(Running{Pid: live.Pid(), Keys: tgt.NoInput})
-	tr, err := live.Wait(ctx)
-	if err != nil {
-		return exit, err
+	tr, err := r.inWindows(ctx, patched{live}, nil, tgt.NoInput, live.Wait)
+	if tr != nil {
+		exit = tr.Exit
 	}
-	return tr.Exit, w.finish(tr)
+	return exit, err
+}
+
+// rebuiltWindows is Windows of a program that a go command has built with the recorder.
+func (r *Runner) rebuiltWindows(ctx context.Context, tgt *target.Target, begin func()) (exit trace.Exit, err error) {
+	values := r.sameRun(tgt)
+	live, err := rebuild.Start(ctx, tgt, rebuild.Options{Memory: r.Spec.Recorder.Memory, Values: values, Started: func(int) { begin() }})
+	if err != nil {
+		return exit, &CannotRunError{Program: tgt.Args[0], Err: err}
+	}
+	defer live.Close()
+	tr, err := r.inWindows(ctx, rebuilt{live}, values, tgt.NoInput, live.Wait)
+	if tr != nil {
+		exit = tr.Exit
+	}
+	return exit, err
+}
+
+// inWindows takes requests until the program has ended.
+func (r *Runner) inWindows(ctx context.Context, l live, values *rebuild.Values, keys bool, wait func(context.Context) (*trace.Trace, error)) (*trace.Trace, error) {
+	w := &windows{Runner: r, live: l, values: values}
+	defer w.listen(keys)()
+	r.event(Running{Pid: l.Pid(), Keys: keys})
+	tr, err := wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return tr, w.finish(tr)
 }
 
 // listen takes requests from other processes and, with keys, from the terminal.
@@ -226,7 +305,7 @@ func (r *Runner) Attach(ctx context.Context, pid int) error {
 	if found := live.Found(); found != "" {
 		r.event(Found{Pid: pid, What: found})
 	}
-	w := &windows{Runner: r, live: live}
+	w := &windows{Runner: r, live: patched{live}}
 	defer w.listen(r.atTerminal())()
 	r.event(Running{Pid: pid, Attached: true})
 	tr, err := live.DetachOr(ctx)

@@ -59,8 +59,8 @@ type Trace struct {
 
 	Activations []Activation // observed values, by node and in the order of the calls; nil none
 
-	// Lines says of some functions which of their lines ran. Recorders watch them
-	// in long functions; of one that is not in it nothing is known.
+	// Lines says of some functions which of their lines ran: the probe watches long ones,
+	// the recorder by rebuilding all. Of one that is not in it nothing is known.
 	Lines map[FuncID]Lines
 }
 

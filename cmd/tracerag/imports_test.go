@@ -34,7 +34,8 @@ var layers = map[string][]string{
 	"trace/probe/payload":         {},
 	"trace/probe/payload/source":  {},
 	"trace/probe/payload/gen":     {"trace/probe/payload/source"},
-	"trace/rebuild":               {"trace", "trace/executable", "trace/probe", "trace/probe/patch/plan", "trace/probe/payload", "trace/target"},
+	"trace/rebuild/captured":      {"trace", "trace/notation"},
+	"trace/rebuild":               {"trace", "trace/executable", "trace/probe", "trace/probe/patch/plan", "trace/probe/payload", "trace/rebuild/captured", "trace/target"},
 	"trace/probe":                 {"trace", "trace/executable", "trace/target", "trace/probe/ptrace", "trace/probe/patch", "trace/probe/patch/lines", "trace/probe/patch/plan", "trace/probe/patch/stubs", "trace/probe/payload"},
 
 	"locate":                  {"code", "code/words", "knowledge", "knowledge/lookup", "phrase", "rank", "trace/symbol", "visible"},
@@ -140,8 +141,8 @@ var only = map[string][]string{
 	"golang.org/x/tools":                {"code/calls"},
 	"github.com/bluekeyes/go-gitdiff":   {"repair/patch"},
 	"net/http":                          {"llm", "llm/llmtest", "viewer"},
-	"testing":                           {"bench/corpus/corpustest", "fixtures", "fixtures/random", "fixtures/real", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
-	"os/exec":                           {"code/calls", "repair/patch", "repair/sandbox", "repair/trial", "knowledge/index", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "trace/rebuild", "bench/corpus", "bench/corpus/corpustest", "bench/affected", "bench/ranking", "bench/trials", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"testing":                           {"bench/corpus/corpustest", "fixtures", "fixtures/random", "fixtures/real", "knowledge/knowledgetest", "knowledge/postgres/postgrestest", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
+	"os/exec":                           {"code/calls", "repair/patch", "repair/sandbox", "repair/trial", "knowledge/index", "knowledge/postgres/postgrestest", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "trace/rebuild", "bench/corpus", "bench/corpus/corpustest", "bench/affected", "bench/ranking", "bench/trials", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

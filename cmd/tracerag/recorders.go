@@ -18,7 +18,7 @@ const toolArg = "__tool"
 
 // addRecorder adds the flags that choose the recorder.
 func addRecorder(f *pflag.FlagSet, o *record.Options) {
-	f.StringVar(&o.Name, "recorder", record.Auto, "`NAME` of the recorder: probe counts every call at full speed (linux/amd64);\nbreakpoint is slow, and works wherever delve does; auto takes the first that can;\nrebuild compiles it into what go run and go test build (linux/amd64)")
+	f.StringVar(&o.Name, "recorder", record.Auto, "`NAME` of the recorder: probe counts every call at full speed (linux/amd64);\nrebuild compiles it into what go run and go test build; breakpoint is slow, and\nworks wherever delve does; auto takes the first that can")
 	addProbe(f, o)
 	f.IntVar(&o.MaxHits, "max-hits", breakpoint.DefaultMaxHits, "breakpoint: stop counting a function after this many `CALLS`: its count is then\na floor. The limit falls as all functions together use up --max-stops")
 	f.IntVar(&o.MaxStops, "max-stops", breakpoint.DefaultMaxStops, "breakpoint: after this many `CALLS` in all, count only the first call of each function")
@@ -26,7 +26,7 @@ func addRecorder(f *pflag.FlagSet, o *record.Options) {
 
 func addProbe(f *pflag.FlagSet, o *record.Options) {
 	f.BoolVar(&o.NoInlined, "no-inlined", false, "do not look for calls that the compiler inlined")
-	f.BoolVar(&o.NoLines, "no-lines", false, "do not watch which lines of long functions run")
+	f.BoolVar(&o.NoLines, "no-lines", false, "do not watch which lines run")
 	f.Var((*byteSize)(&o.Memory), "memory", "memory limit for the probe's call tree, such as 1GiB (default: up to a third of\nthe free memory)")
 }
 
@@ -49,7 +49,7 @@ func addPackages(f *pflag.FlagSet, s *record.Spec) {
 
 // addValues adds the flags that say of which functions values are observed.
 func addValues(f *pflag.FlagSet, v *record.Values) {
-	f.StringSliceVar(&v.Patterns, "values", nil, "run the program a second time, and show arguments and results of these functions:\n`FUNC`,... as in --focus; all; or own, those of the program's own module (with\n--budget, those that the prompt keeps in full)")
+	f.StringSliceVar(&v.Patterns, "values", nil, "record arguments and results of these functions, too: `FUNC`,... as in --focus; all; or\nown, those of the program's own module (with --budget, those that the prompt keeps in\nfull). A program that is built already runs a second time for it")
 	f.Lookup("values").NoOptDefVal = record.OwnFunctions
 	f.IntVar(&v.Calls, "values-calls", breakpoint.DefaultCalls, "of the first `N` calls of each function by each caller")
 }

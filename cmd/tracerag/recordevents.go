@@ -34,12 +34,23 @@ func (a *app) recordEvents() func(record.Event) {
 			}
 		case record.FallsBack:
 			a.note("recording by breakpoints, which is slow and counts only the first calls: the probe can't handle %s: %v", e.Program, e.Why)
+			if e.Rebuild {
+				a.hint("give the package or the go command in place of the program, and every call is recorded: tracerag run --recorder=rebuild -- go run ./cmd/app")
+			}
+		case record.BuildsAgain:
+			a.note("building %s again, with the recorder in it: the probe can't handle it: %v", e.Subject, e.Why)
 		case record.NotRebuilt:
-			a.note("recording %s as without --recorder: %v", e.Subject, e.Why)
+			if e.Asked {
+				a.note("recording %s as without --recorder: %v", e.Subject, e.Why)
+			} else {
+				a.note("recording %s without compiling the recorder in: %v", e.Subject, e.Why)
+			}
 		case record.Remark:
 			a.note("%s", e.Text)
 		case record.SavedElsewhere:
 			a.complain("the trace cannot be saved in %s: %v\nit was saved as %s instead. To take it into a store:\ntracerag import%s %s", e.Dir, e.Err, e.Path, a.dirFlag(), phrase.Quote(e.Path))
+		case record.BuildsStandard:
+			a.note("compiling the standard library of %s with the recorder in it: once for each release, a minute or two", cmp.Or(e.Release, "Go"))
 		case record.Builds:
 			if terminal.Is(a.stderr) {
 				a.note("building %s without inlining", e.Subject)

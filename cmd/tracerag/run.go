@@ -110,6 +110,7 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 		return exitRunCannot
 	}
 	if g != nil {
+		spec.Window = w.window
 		if err := w.checkGo(g, &spec); err != nil {
 			return a.usage(c, err.Error())
 		}
@@ -123,7 +124,7 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 		a.fail(err)
 		return exitRunFailed
 	}
-	if w.window {
+	if w.window && g == nil {
 		return a.runWindows(ctx, r)
 	}
 	if w.question != "" {
@@ -183,18 +184,16 @@ func (w *runFlags) check(f *pflag.FlagSet, spec *record.Spec) error {
 		return errors.New("--time-limit and --id-file need a whole run: leave --each and --window out")
 	case spec.Limit < 0:
 		return fmt.Errorf("--time-limit=%s: must be positive", spec.Limit)
-	case len(spec.Values.Patterns) > 0 && (w.window || spec.Each > 0):
-		return errors.New("--values needs one run: leave --window and --each out (go test -run NAME runs one test)")
 	}
 	return cmp.Or(checkRecorderFlags(&spec.Recorder), checkValues(&spec.Values))
 }
 
-var errWindowAlone = errors.New("--window needs a compiled program, and no other recording flags: build it first, and ask about its windows afterwards")
+var errWindowAlone = errors.New("--window needs one program, and no question: leave tests, --baseline and -q out, and ask about its windows afterwards")
 
 // checkGo finds flags that a go command contradicts.
 func (w *runFlags) checkGo(g *gocmd.Command, spec *record.Spec) error {
 	switch {
-	case w.window:
+	case w.window && g.Verb == "test":
 		return errWindowAlone
 	case spec.Each > 0:
 		return g.Each()

@@ -47,6 +47,12 @@ func wayOut(err error) string {
 	if e, ok := errors.AsType[*trial.CutError](err); ok {
 		return "raise --max-tokens, and remove " + e.File + " to have it asked again"
 	}
+	if errors.Is(err, record.ErrWindowBuilt) {
+		return "build the program first: tracerag run --window -- ./app"
+	}
+	if errors.Is(err, record.ErrValuesEach) {
+		return "leave --values or --each out, or give the go command: tracerag run --values --each -- go test ./pkg"
+	}
 	if errors.Is(err, record.ErrNotBuilt) {
 		return "give the package or the go command: tracerag run --recorder=rebuild -- go run ./cmd/app"
 	}

@@ -2,21 +2,24 @@ package gocmd
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // noInlining are the values of -gcflags that switch inlining off for the packages
-// to be recorded by include, and for all that may call them.
-func noInlining(include []string) []string {
-	out := []string{"all=-l", "std="}
+// to be recorded by include, and for all that may call them. All packages outside the
+// standard library get mark, too, if that is not "".
+func noInlining(include []string, mark string) []string {
+	off := strings.TrimSuffix("-l "+mark, " ")
+	out := []string{"all=" + off, "std="}
 	ours := len(out)
 	for _, p := range include {
 		switch {
 		case p == "all":
 			out = append(out, "std=-l")
 		case mayBeStd(p):
-			out = append(out, p+"=-l")
+			out = append(out, p+"="+off) // it may be ours after all
 		}
 	}
 	if len(out) > ours {
@@ -25,6 +28,9 @@ func noInlining(include []string) []string {
 	}
 	return out
 }
+
+// MayBeStd reports whether one of some patterns may match packages of the standard library.
+func MayBeStd(patterns []string) bool { return slices.ContainsFunc(patterns, mayBeStd) }
 
 // mayBeStd reports whether a pattern may match a package of the standard library.
 // The first element of their import paths has no dot; "main" and a pattern of
@@ -40,8 +46,9 @@ func mayBeStd(pattern string) bool {
 // merge returns the values of -gcflags that mean one of the user's and keep
 // inlining off: usually the same with -l added. The go command's rules for such a
 // value are those of "go help build": a pattern and "=" before flags that begin
-// with "-", and without them the packages of the command line.
-func merge(value string, std bool) []string {
+// with "-", and without them the packages of the command line. The same packages as
+// without it get mark.
+func merge(value string, std bool, mark string) []string {
 	pattern, flags := "", strings.TrimSpace(value)
 	if flags != "" && flags[0] != '-' {
 		var ok bool
@@ -55,17 +62,22 @@ func merge(value string, std bool) []string {
 		return []string{value}
 	}
 	off := pattern + withoutInlining(flags, words)
+	marked := strings.TrimSuffix(off+" "+mark, " ")
 	switch strings.TrimSpace(strings.TrimSuffix(pattern, "=")) {
 	case "std", "cmd":
 		if !std {
 			return []string{value}
 		}
+		return []string{off}
 	case "all":
-		if !std && off != value {
-			return []string{off, "std=" + flags}
+		switch {
+		case !std && marked != value:
+			return []string{marked, "std=" + flags}
+		case marked != off:
+			return []string{marked, "std=" + strings.TrimPrefix(off, pattern)}
 		}
 	}
-	return []string{off}
+	return []string{marked}
 }
 
 // withoutInlining adds to the compiler's flags what makes it not inline. The flag

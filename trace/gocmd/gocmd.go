@@ -63,6 +63,10 @@ type Command struct {
 	// Tool has Rewrite start the go command's tools by this program and its first arguments; none: by none.
 	Tool []string
 
+	// Mark is an argument that Rewrite gives the compiler of each package outside the standard library, for Tool, which takes
+	// it out; "": none. So the go command keeps what was built with each mark apart, and has one standard library for all.
+	Mark string
+
 	verb   int    // index of the verb
 	start  int    // of the first word that flags may be put before
 	flags  []flag // the go command's own flags at and after start
@@ -200,7 +204,8 @@ func (c *Command) check() error {
 	return nil
 }
 
-var errToolexec = errors.New("the recorder by rebuilding needs -toolexec for itself: leave yours out, or choose another recorder")
+// ErrToolexec says that a command has a -toolexec of its own, and Command.Tool is set.
+var ErrToolexec = errors.New("the recorder by rebuilding needs -toolexec for itself: leave yours out, or choose another recorder")
 
 func execError(where string) error {
 	return errors.New(where + " cannot be recorded: the recorder itself must start the program. Leave -exec out, or build the program first and record it")
@@ -227,6 +232,20 @@ func (c *Command) Subject() string {
 // keepDebug undoes the linker's flags -s and -w, which the go command gives it first.
 const keepDebug = "-s=false -w=false"
 
+// Toolexec reports whether the command, or GOFLAGS with the value goflags, starts the go command's tools in a way of its own.
+func (c *Command) Toolexec(goflags string) bool {
+	if slices.ContainsFunc(c.flags, func(f flag) bool { return f.name == "toolexec" }) {
+		return true
+	}
+	words, _ := splitQuoted(goflags)
+	for i := range words {
+		if f, kind := parseFlag(words, i, testFlags); kind == known && f.name == "toolexec" {
+			return true
+		}
+	}
+	return false
+}
+
 // Rewrite returns the command that builds without inlining and has recorder, a
 // program and its first arguments, start what it built. include are the patterns of
 // the packages to be recorded, none for all outside the standard library, and
@@ -239,7 +258,7 @@ func (c *Command) Rewrite(recorder, include []string, goflags string) ([]string,
 	}
 	out := slices.Clone(c.Args[:c.start])
 	out = append(out, "-exec="+xprog)
-	out = appendGcflags(out, noInlining(include))
+	out = appendGcflags(out, noInlining(include, c.Mark))
 	if c.Debug {
 		out = append(out, "-ldflags="+keepDebug)
 	}
@@ -248,12 +267,12 @@ func (c *Command) Rewrite(recorder, include []string, goflags string) ([]string,
 		if err != nil {
 			return nil, fmt.Errorf("go %s -toolexec: %w", c.Verb, err)
 		}
-		if slices.ContainsFunc(c.flags, func(f flag) bool { return f.name == "toolexec" }) {
-			return nil, errToolexec
+		if c.Toolexec(goflags) {
+			return nil, ErrToolexec
 		}
 		out = append(out, "-toolexec="+tool)
 	}
-	std := slices.ContainsFunc(include, mayBeStd)
+	std := MayBeStd(include)
 	// A GOFLAGS that does not parse is the go command's to report.
 	words, _ := splitQuoted(goflags)
 	for i := range words {
@@ -264,12 +283,8 @@ func (c *Command) Rewrite(recorder, include []string, goflags string) ([]string,
 		switch f.name {
 		case "exec":
 			return nil, execError("-exec in GOFLAGS")
-		case "toolexec":
-			if len(c.Tool) > 0 {
-				return nil, errToolexec
-			}
 		case "gcflags":
-			out = appendGcflags(out, merge(f.value, std))
+			out = appendGcflags(out, merge(f.value, std, c.Mark))
 		case "ldflags":
 			if c.Debug {
 				out = append(out, "-ldflags="+f.value+" "+keepDebug)
@@ -283,13 +298,41 @@ func (c *Command) Rewrite(recorder, include []string, goflags string) ([]string,
 		}
 		out = append(out, c.Args[next:f.at]...)
 		if f.name == "gcflags" {
-			out = appendGcflags(out, merge(f.value, std))
+			out = appendGcflags(out, merge(f.value, std, c.Mark))
 		} else {
 			out = append(out, "-ldflags="+f.value+" "+keepDebug)
 		}
 		next = f.at + f.words
 	}
 	return append(out, c.Args[next:]...), nil
+}
+
+// Build returns the command that builds what Rewrite's would run, as the file out: of go test, the tests of package pkg.
+func (c *Command) Build(out, pkg string, include []string, goflags string) ([]string, error) {
+	words := slices.Clone(c.Args[:c.start])
+	for _, f := range c.flags {
+		if !slices.Contains([]string{"o", "n", "x", "json"}, f.name) {
+			words = append(words, c.Args[f.at:f.at+f.words]...)
+		}
+	}
+	verb, instead := "build", []string{"-o=" + out} // of -exec
+	if c.Verb == "run" {
+		words = append(words, c.Args[c.target:c.rest]...)
+	} else {
+		verb, instead = "test", append(instead, "-c")
+		words = append(words, pkg)
+	}
+	p, err := Parse(words)
+	if err != nil {
+		return nil, err
+	}
+	p.Debug, p.Tool, p.Mark = c.Debug, c.Tool, c.Mark
+	args, err := p.Rewrite(nil, include, goflags)
+	if err != nil {
+		return nil, err
+	}
+	args[p.verb] = verb
+	return slices.Replace(args, p.start, p.start+1, instead...), nil
 }
 
 func appendGcflags(out, values []string) []string {

@@ -129,6 +129,25 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
+// TestBuild: what is built again is built as it was, and neither run nor listed.
+func TestBuild(t *testing.T) {
+	for in, want := range map[string]string{
+		"go run -race -tags a ./cmd/app -tags b":                   "go build -o=out -gcflags=all=-l -gcflags=std= -toolexec=tool -race -tags a ./cmd/app",
+		"go -C dir test -v ./a ./b -run X -o=y -args z":            "go -C dir test -o=out -c -gcflags=all=-l -gcflags=std= -toolexec=tool -v -run X example.com/a",
+		"go test -C dir -json -gcflags=-N -coverprofile c.out ./a": "go test -C dir -o=out -c -gcflags=all=-l -gcflags=std= -toolexec=tool -gcflags=-N -l -coverprofile c.out example.com/a",
+	} {
+		c, err := Parse(strings.Fields(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Tool = []string{"tool"}
+		got, err := c.Build("out", "example.com/a", nil, "")
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %v\n got %s\nwant %s", in, err, strings.Join(got, " "), want)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	for in, want := range map[string]string{
 		"go run -exec sudo .":       "go run -exec cannot be recorded",
@@ -324,6 +343,36 @@ func write(t *testing.T, dir string, files map[string]string) {
 		}
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestMark: each package outside the standard library gets the mark, whichever flag of the user's it is compiled with.
+func TestMark(t *testing.T) {
+	for in, want := range map[string]string{
+		"go run .":                       "-gcflags=all=-l -m=x|-gcflags=std=|.",
+		"go run -gcflags=-N .":           "-gcflags=all=-l -m=x|-gcflags=std=|-gcflags=-N -l -m=x|.",
+		"go run -gcflags=all=-N .":       "-gcflags=all=-l -m=x|-gcflags=std=|-gcflags=all=-N -l -m=x|-gcflags=std=-N|.",
+		"go run -gcflags=std=-N .":       "-gcflags=all=-l -m=x|-gcflags=std=|-gcflags=std=-N|.",
+		"go run -gcflags=x.org/...=-l .": "-gcflags=all=-l -m=x|-gcflags=std=|-gcflags=x.org/...=-l -m=x|.",
+		"include all: go run .":          "-gcflags=all=-l -m=x|-gcflags=std=|-gcflags=std=-l|-gcflags=runtime/...=|-gcflags=internal/runtime/...=|.",
+		"include app/...: go run .":      "-gcflags=all=-l -m=x|-gcflags=std=|-gcflags=app/...=-l -m=x|-gcflags=runtime/...=|-gcflags=internal/runtime/...=|.",
+		"include all: go run -gcflags=all=-l .": "-gcflags=all=-l -m=x|-gcflags=std=|-gcflags=std=-l|-gcflags=runtime/...=|-gcflags=internal/runtime/...=|" +
+			"-gcflags=all=-l -m=x|-gcflags=std=-l|.",
+	} {
+		var include []string
+		command := in
+		if pattern, rest, ok := strings.Cut(in, ": "); ok {
+			include, command = []string{strings.TrimPrefix(pattern, "include ")}, rest
+		}
+		c, err := Parse(strings.Fields(command))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Mark = "-m=x"
+		out, err := c.Rewrite([]string{"/r"}, include, "")
+		if got := strings.Join(out, "|"); err != nil || got != "go|run|-exec=/r|"+want {
+			t.Errorf("%s becomes %s, want %s (%v)", in, got, want, err)
 		}
 	}
 }

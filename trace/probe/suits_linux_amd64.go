@@ -2,6 +2,9 @@ package probe
 
 import "tracerag/trace/target"
 
+// Supported reports whether the probe works on this system.
+func Supported() bool { return true }
+
 // Suits returns nil if [Record] would record the target here, else the error that
 // it would return. It does everything that is done before a target runs, and ends it
 // before its first instruction.

@@ -8,6 +8,9 @@ import (
 	"tracerag/trace/target"
 )
 
+// Supported reports whether the probe works on this system.
+func Supported() bool { return false }
+
 // Suits returns why no target is recorded here.
 func Suits(t *target.Target, o Options) error {
 	_, err := Record(context.Background(), t, o)

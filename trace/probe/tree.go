@@ -67,13 +67,21 @@ const (
 )
 
 // Convert adds the calls of a tree to a trace, for another recorder that keeps its calls as the payload does. Of the plan
-// it needs the functions of the hooks, and which functions have none.
-func Convert(t *target.Target, plan *plan.Plan, tree *payload.Tree, tr *trace.Trace) {
-	convert(t, plan, newCode(t.Binary), tree, false, tr)
+// it needs the functions of the hooks, and which functions have none. It returns the trace's node of each of the tree's.
+func Convert(t *target.Target, plan *plan.Plan, tree *payload.Tree, tr *trace.Trace) []trace.NodeID {
+	places := convert(t, plan, newCode(t.Binary), tree, false, tr)
+	nodes := make([]trace.NodeID, len(places))
+	for i, p := range places {
+		nodes[i] = trace.NoNode
+		if p.known && p.root == nil && !p.hidden {
+			nodes[i] = p.node
+		}
+	}
+	return nodes
 }
 
 // convert adds what the target's tree holds to tr.
-func convert(t *target.Target, plan *plan.Plan, text code, tree *payload.Tree, attached bool, tr *trace.Trace) {
+func convert(t *target.Target, plan *plan.Plan, text code, tree *payload.Tree, attached bool, tr *trace.Trace) []place {
 	c := &converter{
 		t: t, bin: t.Binary, plan: plan, code: text, tr: tr, b: trace.NewBuilder(tr), nodes: tree.Nodes, places: make([]place, len(tree.Nodes)),
 		attached: attached, ids: map[string]trace.FuncID{}, frames: map[uint64][]frame{}, inlined: map[int][]executable.InlinedCall{},
@@ -92,6 +100,7 @@ func convert(t *target.Target, plan *plan.Plan, text code, tree *payload.Tree, a
 	c.losses(tree)
 	c.b.AttachGoroutines()
 	c.b.Finish()
+	return c.places
 }
 
 // add places one node.

@@ -9,7 +9,7 @@
 //
 // # What is inserted
 //
-// One call, right behind the brace that begins the body of a function or function literal, and of each loop over
+// One call, and a test of a mark if lines are asked for, right behind the brace that begins the body of a function or function literal, and of each loop over
 // what may be an iterator (rewrite.go). It is on the line of the brace, so that all lines keep their
 // numbers. Inlining is switched off by package gocmd, as for every recorder, or
 // inlined bodies would be taken for calls in the frame of their caller.
@@ -23,10 +23,16 @@
 // of their own. A deferred call at each return would have made all functions slower, and would have had to
 // be kept out of loop bodies.
 //
-// The memory (memory.go) is shared with the recorder, and outlives the program in whichever way it ends. Names, files and
+// The memory (memory.go) is shared with the recorder, and outlives the program in whichever way it ends: on Linux a file
+// in no directory, elsewhere a temporary file that is removed by itself (share_*.go; map_*.go.txt on the program's side). Names, files and
 // lines are those of the built program: the tree has addresses.
+//
+// # Lines
+//
+// Marks, bytes of the same memory, say which statements began (rewrite_lines.go, lines.go). The argument [Mark] of the compiler, which the
+// tool takes out, asks for them: so both flavours of a package are in the go command's cache, beside one standard library.
 //
 // # Limits
 //
-// Linux on amd64. Functions marked go:nosplit, those that cgo generates, and those not written in Go are listed by name.
+// Linux, macOS and Windows on amd64 and arm64. Functions marked go:nosplit, those that cgo generates, and those not written in Go are listed by name.
 package rebuild

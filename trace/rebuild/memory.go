@@ -17,6 +17,11 @@ const (
 	slotSize   = 32
 	nodeSize   = 16
 
+	slotKeep  = 20 // offsets in a slot
+	slotFirst = 24
+
+	scratchSize = 16 << 10 // of a record of values at most
+
 	goHook = 1
 	via    = 1 << 30
 	root   = 1 << 31
@@ -36,12 +41,28 @@ const (
 	atMost
 	atRows
 	atSize
+	atKnown
+	atFaults
+	atFaultsLost
+
+	atKeep
+	atWantedCount
+	atWanted
+	atScratch
+	atValuesNext
+	atValuesEnd
+	atUnkept
+	atSlotsAt
 )
 
-// layout says how the memory is divided: the header, slots, nodes, counters, and the arena with the goroutines' states
-// and stacks. Only what is used takes room.
+// layout says how the memory is divided: the header and functions, slots, nodes, counters, what is for values, and the arena with the
+// goroutines' states and stacks. Only what is used takes room.
 type layout struct {
 	slots, most, rows, arena uint64
+
+	keep   uint64      // values of so many calls of each node; 0: of none
+	wanted [][2]uint32 // where the functions begin and end of which values are kept, from the beginning of the text, in order
+	values uint64      // bytes for them
 }
 
 // newLayout has room for two million contexts, or for as many as have room in memory where that is not 0, in a program with
@@ -61,27 +82,45 @@ func newLayout(ps int, memory uint64) layout {
 // within makes a layout that takes no more than so much of an address space.
 func (l layout) within(most uint64) layout {
 	for l.size() > most && l.most > 1<<6 {
-		if l.arena > 16<<20 {
+		switch {
+		case l.arena > 16<<20:
 			l.arena /= 4
-		} else {
+		case l.values > 1<<20:
+			l.values /= 4
+		default:
 			l.slots, l.most = l.slots/2, l.most/2
 		}
 	}
 	return l
 }
 
-func (l layout) nodes() uint64  { return headerSize + l.slots*slotSize }
-func (l layout) counts() uint64 { return l.nodes() + l.most*nodeSize }
-func (l layout) states() uint64 { return l.counts() + (l.rows+1)*l.most*8 }
+func (l layout) slotsAt() uint64 {
+	return (headerSize + uint64(len(l.wanted))*8 + headerSize - 1) / headerSize * headerSize
+}
+func (l layout) nodes() uint64    { return l.slotsAt() + l.slots*slotSize }
+func (l layout) counts() uint64   { return l.nodes() + l.most*nodeSize }
+func (l layout) wantedAt() uint64 { return headerSize }
+func (l layout) scratch() uint64  { return l.counts() + (l.rows+1)*l.most*8 }
+func (l layout) valuesAt() uint64 {
+	if l.keep == 0 {
+		return l.scratch()
+	}
+	return l.scratch() + l.rows*scratchSize
+}
+func (l layout) states() uint64 { return l.valuesAt() + l.values }
 func (l layout) size() uint64   { return l.states() + l.arena }
 
 var le = binary.LittleEndian
 
-// header is what the memory begins with; the rest is zero.
+// header is what the memory begins with, and behind it the functions whose values are kept; the rest is zero.
 func (l layout) header() []byte {
 	h := make([]byte, headerSize)
-	for at, n := range map[int]uint64{atMagic: magic, atNext: noNode + 1, atArena: l.states(), atSlots: l.slots, atMost: l.most, atRows: l.rows, atSize: l.size()} {
+	for at, n := range map[int]uint64{atMagic: magic, atNext: noNode + 1, atArena: l.states(), atSlots: l.slots, atMost: l.most, atRows: l.rows, atSize: l.size(),
+		atKeep: l.keep, atWantedCount: uint64(len(l.wanted)), atWanted: l.wantedAt(), atScratch: l.scratch(), atSlotsAt: l.slotsAt(), atValuesNext: l.valuesAt(), atValuesEnd: l.valuesAt() + l.values} {
 		le.PutUint64(h[at:], n)
+	}
+	for _, f := range l.wanted {
+		h = le.AppendUint32(le.AppendUint32(h, f[0]), f[1])
 	}
 	return h
 }

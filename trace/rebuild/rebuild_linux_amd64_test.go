@@ -2,7 +2,6 @@ package rebuild_test
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"flag"
 	"maps"
@@ -17,29 +16,10 @@ import (
 	"tracerag/fixtures"
 	"tracerag/fixtures/random"
 	"tracerag/trace"
-	"tracerag/trace/executable"
-	"tracerag/trace/probe"
 	"tracerag/trace/rebuild"
 	"tracerag/trace/recordtest"
 	"tracerag/trace/target"
 )
-
-// The test binary is the tool of the go command, too.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "tool" {
-		os.Exit(rebuild.Tool(os.Args[2:]))
-	}
-	recordtest.Main(m, func(ctx context.Context, t *target.Target, j recordtest.Job) (*trace.Trace, error) {
-		if err := t.Ready(); err != nil {
-			return nil, err
-		}
-		rebuilt := slices.ContainsFunc(t.Binary.Funcs, func(f executable.Func) bool { return f.Name == "runtime.tracerag_enter" })
-		if !rebuilt {
-			return probe.Record(ctx, t, probe.Options{NoLines: true})
-		}
-		return rebuild.Record(ctx, t, rebuild.Options{Memory: j.Memory})
-	})
-}
 
 // flags build without inlining, as for every recorder.
 var flags = []string{"-gcflags=all=-l", "-gcflags=std="}
@@ -64,7 +44,7 @@ func TestTrees(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			plain := append([]string{fixtures.Build(t, name, flags...)}, args...)
-			rebuilt := append([]string{fixtures.Build(t, name, tool(t)...)}, args...)
+			rebuilt := append([]string{fixtures.Build(t, name, lined(t)...)}, args...)
 			env := []string{"GOMAXPROCS=1"}
 			want := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: plain}, Env: env})
 			got := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: rebuilt}, Env: env})
@@ -174,28 +154,38 @@ func module(t *testing.T, name, release string) string {
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestReleases builds a program with each release of Go whose runtime is known. Only the one that runs the test is there
-// without a download.
+// TestReleases builds a program with each release of Go whose runtime is known, for each system on which programs can be run.
+// Only the release that runs the test is there without a download.
 func TestReleases(t *testing.T) {
 	releases := []string{""}
 	if os.Getenv("TRACERAG_REAL") == "all" {
 		releases = append(releases, "go1.25.4", "go1.24.10", "go1.23.12", "go1.22.12", "go1.21.13")
 	}
 	dir := module(t, "releases", "1.21")
-	for _, release := range releases {
-		t.Run(cmp.Or(release, "own"), func(t *testing.T) {
-			out := filepath.Join(t.TempDir(), "app")
-			cmd := exec.Command("go", append(append([]string{"build", "-o", out}, tool(t)...), ".")...)
-			cmd.Dir, cmd.Env = dir, os.Environ()
-			if release != "" {
-				cmd.Env = append(cmd.Env, "GOTOOLCHAIN="+release)
-			}
-			if said, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, said)
-			}
-			got := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: []string{out}}})
-			recordtest.Golden(t, filepath.Join("testdata", "releases.tree"), recordtest.Tree(got.Trace), *update)
-		})
+	for _, system := range []string{"linux/amd64", "linux/arm64", "windows/amd64"} {
+		for _, release := range releases {
+			t.Run(system+" "+cmp.Or(release, "own"), func(t *testing.T) {
+				out := filepath.Join(t.TempDir(), "app.exe")
+				how := recordtest.Run{Job: recordtest.Job{Args: []string{out}}}
+				goos, goarch, _ := strings.Cut(system, "/")
+				switch {
+				case goos == "windows":
+					how = inWindows(t, out)
+				case goarch == "arm64":
+					how.Through = emulator(t)
+				}
+				cmd := exec.Command("go", append(append([]string{"build", "-o", out}, tool(t)...), ".")...)
+				cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch)
+				if release != "" {
+					cmd.Env = append(cmd.Env, "GOTOOLCHAIN="+release)
+				}
+				if said, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%v\n%s", err, said)
+				}
+				got := recordtest.Record(t, how)
+				recordtest.Golden(t, filepath.Join("testdata", "releases.tree"), recordtest.Tree(got.Trace), *update)
+			})
+		}
 	}
 }
 
@@ -224,7 +214,7 @@ func TestShapes(t *testing.T) {
 				}
 				return out
 			}
-			plain, rebuilt := build(flags...), build(tool(t)...)
+			plain, rebuilt := build(flags...), build(lined(t)...)
 			env := []string{"GOMAXPROCS=1", "GOCOVERDIR=" + dir}
 			want := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: []string{plain}}, Env: env})
 			got := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: []string{rebuilt}}, Env: env})
@@ -276,13 +266,15 @@ func TestKilled(t *testing.T) {
 
 // TestAddressSpace: where the address space has a limit, the recorder takes little of it.
 func TestAddressSpace(t *testing.T) {
-	cmd, out := recordtest.Command(t, t.Context(), recordtest.Job{Args: []string{fixtures.Build(t, "recursion", tool(t)...)}})
-	cmd.Args = []string{"sh", "-c", "ulimit -v 3000000 && exec " + cmd.Path}
-	cmd.Path = "/bin/sh"
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	if tr := recordtest.ReadTrace(t, out, ""); recordtest.Counts(tr)["main.main"] != 1 {
-		t.Error(recordtest.Tree(tr))
+	for _, limit := range []string{"-v 3000000", "-f 1000000"} { // and of files
+		cmd, out := recordtest.Command(t, t.Context(), recordtest.Job{Args: []string{fixtures.Build(t, "recursion", tool(t)...)}})
+		cmd.Args = []string{"sh", "-c", "ulimit " + limit + " && exec " + cmd.Path}
+		cmd.Path = "/bin/sh"
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", limit, err, said)
+		}
+		if tr := recordtest.ReadTrace(t, out, ""); recordtest.Counts(tr)["main.main"] != 1 {
+			t.Error(limit, recordtest.Tree(tr))
+		}
 	}
 }

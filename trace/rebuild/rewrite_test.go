@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -30,7 +31,8 @@ func FuzzRewrite(f *testing.F) {
 			return
 		}
 		call := namesFor([][]byte{text})
-		got, err := rewrite("a.go", text, call, true)
+		call.bare = redeclares(before)
+		got, err := rewrite("a.go", text, call, len(text)%2 == 0 && !call.bare, nil, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +41,7 @@ func FuzzRewrite(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, got)
 		}
-		a, b := lines(plain, before, ""), lines(fset, after, call.enter)
+		a, b := lines(plain, before, ""), lines(fset, after, call.local)
 		if len(b) < len(a) {
 			t.Fatalf("%d functions and names, %d of them are left", len(a), len(b))
 		}
@@ -62,8 +64,13 @@ func lines(fset *token.FileSet, file *ast.File, inserted string) (out []named) {
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			return false
+		case *ast.IfStmt:
+			if set, ok := n.Init.(*ast.AssignStmt); ok && inserted != "" {
+				id, ok := set.Lhs[0].(*ast.Ident)
+				return !ok || !strings.HasPrefix(id.Name, inserted)
+			}
 		case *ast.Ident:
-			if inserted == "" || n.Name != inserted && n.Name != "_tracerag_body"+inserted[len("_tracerag_enter"):] {
+			if n.Name != "_" && (inserted == "" || !strings.HasPrefix(n.Name, inserted)) { // what is unnamed gets a name
 				p := fset.Position(n.Pos())
 				out = append(out, named{n.Name, p.Line, p.Column})
 			}
@@ -78,15 +85,76 @@ func TestFit(t *testing.T) {
 	text := "package p\n\n//go:nosplit\nfunc a() { func() {}() }\n\n//go:noinline\nfunc b() {}\n\nfunc c()\n\nfunc d() { for range []int{} {}; for range d {} }\n"
 	want := "package p; import _ \"unsafe\"/*line :1:10*/\n\n//go:nosplit\nfunc a() { func() {E();/*line :4:20*/}() }\n\n//go:noinline\nfunc b() {E();/*line :7:11*/}\n\nfunc c()\n\n" +
 		"func d() {E();/*line :11:11*/ for range []int{} {}; for range d {B();/*line :11:47*/} }\n" +
-		"\n//go:linkname E runtime.tracerag_enter\nfunc E()\n\n//go:linkname B runtime.tracerag_body\nfunc B()\n"
-	if got, err := rewrite("p.go", []byte(text), names{"E", "B"}, true); err != nil || string(got) != want {
+		"\n//go:linkname E runtime.tracerag_enter\nfunc E() uintptr\n\n//go:linkname B runtime.tracerag_body\nfunc B()\n"
+	if got, err := rewrite("p.go", []byte(text), names{enter: "E", body: "B"}, false, nil, true); err != nil || string(got) != want {
 		t.Errorf("%v\n%s", err, got)
 	}
 }
 
+// TestUnfit: a directive is for the declaration that follows, as for the compiler: with other comments and lines between them, too. Such a
+// function's loops have no calls either, outside of literals.
+func TestUnfit(t *testing.T) {
+	for text, want := range map[string]bool{
+		"//go:nosplit\n\nfunc f() {}":                              true,
+		"//go:nosplit\n\n// f is.\nfunc f() {}":                    true,
+		"//go:nosplit\n//go:noinline\n/* f */ func f() {}":         true,
+		"//go:nosplit\r\n\r\nfunc f() { for range g { } }":         true,
+		"//go:nosplit\nvar x int\n\nfunc f() {}":                   false,
+		"//go:nosplit\nfunc g()\n\nfunc f() {}":                    false,
+		"func g() {\n//go:nosplit\n}\n\nfunc f() {}":               false,
+		"// go:nosplit\nfunc f() {}":                               false,
+		"func f() { //go:nosplit\n}":                               false,
+		"//go:nosplit\n\nfunc f() { _ = func() { for range g {}}}": false, // the literal calls
+	} {
+		got, err := rewrite("p.go", []byte("package p\n\n"+text+"\n"), names{enter: "E", body: "B"}, false, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body, _ := strings.Cut(string(got), "func f()")
+		if called := strings.Contains(body, "E()") || strings.Contains(body, "B()"); called == want {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// TestRedeclares: types of the recorder's declarations that a package, or a file, has of its own.
+func TestRedeclares(t *testing.T) {
+	for text, want := range map[string]bool{
+		"type string []byte": true, "type (a = int; uintptr = a)": true, "var a, bool int": true, "func int() {}": true, "const uint8 = 1": true,
+		"import string \"fmt\"": true, "import \"example.com/string/v2\"": true,
+		"import \"strings\"": false, "func (t T) string(int T) { type bool int }": false, "type any int": false, "func f[string any](int string) {}": false,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "p.go", "package p\n"+text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if redeclares(file) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}
+
 // TestNames: the recorder's names are none of the package's.
+// TestMayBeNothing: an initialiser gets no call if the compiler may see that it does nothing. Others do.
+func TestMayBeNothing(t *testing.T) {
+	for body, want := range map[string]bool{
+		"": true, "if tables != 6 { panic(1) }": true, `if runtime.GOOS == "windows" && !test { f() }; if len(name) > 3 {}`: true,
+		"f()": false, "if f() {}": false, "if x := 1; x > 0 {}": false, "if a { b() } else { c() }": false, "if a[0] {}": false, "if <-c {}": false, "if *p {}": false, "if a {}; f()": false,
+	} {
+		text := "package p\n\nfunc init() { " + body + " }\n"
+		got, err := rewrite("p.go", []byte(text), names{enter: "E", body: "B"}, false, nil, false)
+		if err != nil || strings.Contains(string(got), "E()") == want {
+			t.Errorf("%q became %s, %v", body, got, err)
+		}
+	}
+	text := "package p\n\nfunc (T) init() {}\n"
+	if got, err := rewrite("p.go", []byte(text), names{enter: "E", body: "B"}, false, nil, false); err != nil || !strings.Contains(string(got), "E()") {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 func TestNames(t *testing.T) {
-	if got := namesFor([][]byte{[]byte("var _tracerag_body_ int"), []byte("_tracerag_enter")}); got.enter != "_tracerag_enter__" {
+	if got := namesFor([][]byte{[]byte("var _tracerag__body int"), []byte("_tracerag_enter")}); got.enter != "_tracerag___enter" {
 		t.Error(got)
 	}
 }

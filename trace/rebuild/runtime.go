@@ -6,19 +6,39 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 )
 
-//go:embed recorder.go.txt
-var recorderSource string
+// What package runtime gets: the recorder of calls, and that of values.
+var (
+	//go:embed recorder.go.txt
+	recorderSource string
+	//go:embed values.go.txt
+	valuesSource string
+)
+
+// How the memory is mapped.
+var (
+	//go:embed map_unix.go.txt
+	mapUnix string
+	//go:embed map_windows.go.txt
+	mapWindows string
+)
+
+//go:embed lines.go.txt
+var linesSource string
 
 // What is looked for in the runtime. A g gets a word for its state, each go statement is
-// counted, and the memory is mapped as soon as the environment is known.
+// counted, and the memory is mapped as soon as the environment is known. Runtime errors are seen where they panic.
 var (
 	racectx = regexp.MustCompile(`(?m)^\tracectx\s+uintptr$`)
 	goenvs  = regexp.MustCompile(`(?m)^\tgoenvs\(\)$`)
 	newproc = regexp.MustCompile(`(?m)^func newproc\(fn \*funcval\) \{\n\tgp := getg\(\)\n\tpc := (sys\.GetCallerPC|getcallerpc)\(\)$`)
+	stdcall = regexp.MustCompile(`(?m)^func stdcall\(fn stdFunction, args \.\.\.uintptr\)`)
+	counted = regexp.MustCompile(`\bstdcall[0-9]\(`)
+	gopanic = regexp.MustCompile(`(?m)^func gopanic\(e (any|interface\{\})\) \{$`)
 	atomics = regexp.MustCompile(`"([a-z/]*runtime/[a-z/]*atomic)"`)
 	sysPath = regexp.MustCompile(`"([a-z/]*runtime/[a-z/]*sys)"`)
 )
@@ -31,11 +51,31 @@ func (e *RuntimeError) Error() string { return "the runtime of this Go is not as
 // Check reports whether the runtime of an installation of Go can be changed.
 func Check(root string) error {
 	dir := filepath.Join(root, "src", "runtime")
-	_, err := patchRuntime([]string{filepath.Join(dir, "runtime2.go"), filepath.Join(dir, "proc.go")})
+	_, err := patchRuntime([]string{filepath.Join(dir, "runtime2.go"), filepath.Join(dir, "proc.go"), filepath.Join(dir, "panic.go"), filepath.Join(dir, "os_"+runtime.GOOS+".go")})
 	return err
 }
 
-// patchRuntime returns those of the runtime's files that change, and a new one.
+// mapping returns the source that maps the memory on the system that a runtime's files are for.
+func mapping(files []string) (string, error) {
+	for _, name := range files {
+		switch filepath.Base(name) {
+		case "os_linux.go", "os_darwin.go":
+			return mapUnix, nil
+		case "os_windows.go":
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return "", err
+			}
+			if stdcall.Match(text) { // until Go 1.25 it has a function for each number of arguments
+				return counted.ReplaceAllString(mapWindows, "stdcall("), nil
+			}
+			return mapWindows, nil
+		}
+	}
+	return "", &RuntimeError{"it is for another system than Linux, macOS and Windows"}
+}
+
+// patchRuntime returns those of the runtime's files that change, and new ones.
 func patchRuntime(files []string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	var name string // of the file that was changed last
@@ -60,7 +100,10 @@ func patchRuntime(files []string) (map[string][]byte, error) {
 		return nil
 	}
 	sp := ""
-	err := once("runtime2.go", racectx, func([]string) string { return "; tracerag uintptr" })
+	err := once("panic.go", gopanic, func([]string) string { return " tracerag_fault(e);" })
+	if err == nil {
+		err = once("runtime2.go", racectx, func([]string) string { return "; tracerag uintptr" })
+	}
 	if err == nil {
 		err = once("proc.go", goenvs, func([]string) string { return "; tracerag_init()" })
 	}
@@ -78,13 +121,17 @@ func patchRuntime(files []string) (map[string][]byte, error) {
 	if atomic == nil || system == nil {
 		return nil, &RuntimeError{"proc.go does not import atomic and sys"}
 	}
-	source := strings.Replace(recorderSource, "internal/runtime/atomic", string(atomic[1]), 1)
-	if strings.HasPrefix(sp, "sys.") {
-		source = strings.Replace(source, "internal/runtime/sys", string(system[1]), 1)
-	} else {
-		source = strings.Replace(source, "\t\"internal/runtime/sys\"\n", "", 1)
-		source = strings.NewReplacer("sys.GetCallerSP()", "getcallersp()", "sys.GetCallerPC()", "getcallerpc()").Replace(source)
+	imports := strings.NewReplacer(`"internal/runtime/atomic"`, `"`+string(atomic[1])+`"`, `"internal/runtime/sys"`, `"`+string(system[1])+`"`)
+	if !strings.HasPrefix(sp, "sys.") { // before Go 1.24
+		imports = strings.NewReplacer(`"internal/runtime/atomic"`, `"`+string(atomic[1])+`"`, "\t\"internal/runtime/sys\"\n", "", "sys.GetCallerSP()", "getcallersp()", "sys.GetCallerPC()", "getcallerpc()")
 	}
-	out[filepath.Join(filepath.Dir(name), "zz_tracerag.go")] = []byte(source)
+	for i, source := range []string{recorderSource, linesSource, valuesSource} {
+		out[filepath.Join(filepath.Dir(name), fmt.Sprintf("zz_tracerag%d.go", i))] = []byte(imports.Replace(source))
+	}
+	source, err := mapping(files)
+	if err != nil {
+		return nil, err
+	}
+	out[filepath.Join(filepath.Dir(name), "zz_tracerag_map.go")] = []byte(source)
 	return out, nil
 }

@@ -7,6 +7,9 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,13 +32,14 @@ func Tool(args []string) int {
 		return toolVersion(tool)
 	}
 	words, err := expand(args[1:])
+	words, add := marked(words)
 	// Beside what is compiled: the go command removes that, after an interruption, too.
 	dir := filepath.Join(filepath.Dir(value(words, "-o")), "tracerag")
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err == nil {
-		words, err = sources(words, dir)
+		words, err = sources(words, add, dir)
 	}
 	if err == nil {
 		words, err = shorten(words, dir)
@@ -80,14 +84,67 @@ func toolVersion(tool string) int {
 	return 0
 }
 
-//go:embed rewrite.go runtime.go tool.go
+// Mark begins the argument by which package gocmd has a package compiled with more than calls of the recorder, a list of what
+// follows, as -tracerag=lines. The compiler does not get it. It is in the flags that the go command keeps a package by.
+const (
+	Mark       = "-tracerag="
+	MarkLines  = "lines"  // which lines ran
+	MarkValues = "values" // arguments and results
+)
+
+// Marked is the argument for these; "" for none.
+func Marked(lines, values bool) string {
+	var list []string
+	if lines {
+		list = append(list, MarkLines)
+	}
+	if values {
+		list = append(list, MarkValues)
+	}
+	if list == nil {
+		return ""
+	}
+	return Mark + strings.Join(list, ",")
+}
+
+// marked takes the mark out of a compiler's arguments.
+func marked(args []string) (rest []string, add map[string]bool) {
+	add = map[string]bool{}
+	for _, a := range args {
+		list, ok := strings.CutPrefix(a, Mark)
+		if !ok {
+			rest = append(rest, a)
+			continue
+		}
+		clear(add) // the last one counts, as with other flags
+		for word := range strings.SplitSeq(list, ",") {
+			add[word] = true
+		}
+	}
+	return rest, add
+}
+
+// detects reports whether a compiler's arguments ask for code that watches all memory.
+func detects(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return a == "-race" || a == "-msan" || a == "-asan" })
+}
+
+//go:embed rewrite*.go runtime.go tool.go
 var own embed.FS
+
+// Release names an installation of Go together with this recorder: the first build with both compiles the standard library again.
+func Release(root string) (goVersion, id string) {
+	text, _ := os.ReadFile(filepath.Join(root, "VERSION"))
+	goVersion, _, _ = strings.Cut(string(text), "\n")
+	sum := sha256.Sum256([]byte(identity() + "\n" + root + "\n" + goVersion))
+	return goVersion, fmt.Sprintf("%x", sum[:12])
+}
 
 // identity is known by all that decides about rewritten sources.
 func identity() string {
 	h := sha256.New()
-	h.Write([]byte(recorderSource))
-	for _, name := range []string{"rewrite.go", "runtime.go", "tool.go"} {
+	h.Write([]byte(recorderSource + linesSource + valuesSource + mapUnix + mapWindows))
+	for _, name := range []string{"rewrite.go", "rewrite_lines.go", "rewrite_values.go", "rewrite_walk.go", "runtime.go", "tool.go"} {
 		text, err := own.ReadFile(name)
 		if err != nil {
 			panic(err) // it is embedded
@@ -140,7 +197,7 @@ func shorten(args []string, dir string) ([]string, error) {
 }
 
 // sources replaces the Go files in a compiler's arguments: behind the flags.
-func sources(args []string, dir string) ([]string, error) {
+func sources(args []string, add map[string]bool, dir string) ([]string, error) {
 	first := len(args)
 	for first > 0 && strings.HasSuffix(args[first-1], ".go") && !strings.HasPrefix(args[first-1], "-") {
 		first--
@@ -154,7 +211,7 @@ func sources(args []string, dir string) ([]string, error) {
 	case slices.Contains(args[:first], "-std"), len(files) == 0:
 		return args, nil
 	default:
-		changed, err = rewriteAll(files)
+		changed, err = rewriteAll(files, path, add, detects(args[:first]))
 	}
 	if err != nil {
 		return nil, err
@@ -172,8 +229,8 @@ func sources(args []string, dir string) ([]string, error) {
 		}
 		out = append(out, name)
 	}
-	for name, text := range changed { // there is one at most
-		if name, err = put(dir, len(files), name, text); err != nil {
+	for i, name := range slices.Sorted(maps.Keys(changed)) { // new ones
+		if name, err = put(dir, len(files)+i, name, changed[name]); err != nil {
 			return nil, err
 		}
 		out = append(out, name)
@@ -205,7 +262,7 @@ func value(args []string, name string) (v string) {
 
 // rewriteAll returns a package's files as they are to be compiled. What does not parse stays as it is: the compiler says
 // why. So does what cgo generates.
-func rewriteAll(files []string) (map[string][]byte, error) {
+func rewriteAll(files []string, path string, add map[string]bool, detected bool) (map[string][]byte, error) {
 	var names []string
 	var texts [][]byte
 	for _, name := range files {
@@ -218,14 +275,38 @@ func rewriteAll(files []string) (map[string][]byte, error) {
 		}
 		names, texts = append(names, name), append(texts, text)
 	}
-	call := namesFor(texts)
+	call, values := namesFor(texts), add[MarkValues]
+	var lines *liner
+	if add[MarkLines] {
+		lines = newLiner(path, texts, detected)
+	}
+	for i, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, texts[i], parser.SkipObjectResolution)
+		if err != nil {
+			return nil, nil
+		}
+		call.bare = call.bare || redeclares(file)
+		if lines != nil {
+			lines.know(file)
+		}
+	}
+	if call.bare { // calls need no types
+		values, lines = false, nil
+	}
 	out := map[string][]byte{}
 	for i, name := range names {
-		text, err := rewrite(name, texts[i], call, i == 0)
+		text, err := rewrite(name, texts[i], call, values, lines, i == 0)
 		if err != nil {
 			return nil, nil
 		}
 		out[name] = text
+	}
+	if lines != nil && len(names) > 0 {
+		text, err := lines.declare()
+		if err != nil {
+			return nil, err
+		}
+		out[names[0]] = append(out[names[0]], text...)
 	}
 	return out, nil
 }
