@@ -19,6 +19,12 @@ type Repository struct {
 	// files are of the snapshot, others of the state before.
 	Incomplete bool
 	Calls      CallState
+	// Elsewhere says that its files are on another machine, which shares the store: Root names the
+	// machine, too, or where this one would clone it to.
+	Elsewhere bool
+	// Text returns the text of a file as it was indexed, where the files are elsewhere; nil if the store
+	// keeps none.
+	Text func(path string) ([]byte, error)
 }
 
 // Snapshot says which state of a repository is in the store.

@@ -80,6 +80,9 @@ type Parsed struct {
 	File
 	Stored Stored
 	Decls  []Facts
+	// Text is the file's. A store that machines share keeps it for those that have no such file; others do
+	// not. It is nil if it is not known.
+	Text []byte
 }
 
 // Facts is a declaration with what is derived from it. Of two declarations with equal

@@ -1,6 +1,7 @@
 package locate
 
 import (
+	"tracerag/code"
 	"tracerag/knowledge"
 	"tracerag/rank"
 )
@@ -56,6 +57,16 @@ type Repository struct {
 	Snapshot string        `json:"snapshot"`
 	Score    float64       `json:"score"` // 1 for the best
 	Reasons  []rank.Reason `json:"reasons,omitempty"`
+
+	text func(path string) ([]byte, error)
+}
+
+// Text returns the text of a file, from where it was read for the answer.
+func (r *Repository) Text(path string) ([]byte, error) {
+	if r.text == nil {
+		return code.Read(r.Root, path)
+	}
+	return r.text(path)
 }
 
 // Record is a test to record.

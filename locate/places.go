@@ -16,7 +16,8 @@ func (s *search) answer() (*Answer, error) {
 	a := &Answer{Schema: "tracerag.locate/1", Functions: []Function{}}
 	for i := range s.repos {
 		r := &s.repos[i]
-		a.Repositories = append(a.Repositories, Repository{Name: r.Name, Root: r.Root, Snapshot: r.Snapshot.String(), Score: s.routed[i]})
+		a.Repositories = append(a.Repositories, Repository{Name: r.Name, Root: r.Root, Snapshot: r.Snapshot.String(), Score: s.routed[i],
+			text: func(path string) ([]byte, error) { return s.o.Text(r, path) }})
 	}
 	a.Files = s.together(all, s.files, func(d *knowledge.Decl) Place {
 		return Place{Repository: s.repo(d.Repository).Name, Package: d.Package, File: d.Path}

@@ -134,6 +134,13 @@ func (m *Masker) LearnArgs(args []string) {
 	}
 }
 
+// LearnPassword shows the masker a password.
+func (m *Masker) LearnPassword(password string) {
+	if m != nil && password != "" {
+		m.Redactor().Learner().Value("password", password)
+	}
+}
+
 func functionsOf(tr *trace.Trace) iter.Seq[source.Func] {
 	return func(yield func(source.Func) bool) {
 		for i := range tr.Functions {

@@ -3,7 +3,6 @@ package session
 import (
 	"strings"
 
-	"tracerag/code"
 	"tracerag/locate"
 	"tracerag/phrase"
 )
@@ -15,9 +14,9 @@ func (m *Masker) Located(a *locate.Answer) {
 	if m == nil {
 		return
 	}
-	roots := map[string]string{}
-	for _, r := range a.Repositories {
-		roots[r.Name] = r.Root
+	repositories := map[string]*locate.Repository{}
+	for i := range a.Repositories {
+		repositories[a.Repositories[i].Name] = &a.Repositories[i]
 	}
 	learned := map[string]bool{}
 	var texts []string
@@ -27,8 +26,10 @@ func (m *Masker) Located(a *locate.Answer) {
 			continue
 		}
 		learned[path] = true
-		if text, err := code.Read(roots[f.Repository], f.File); err == nil {
-			texts = append(texts, string(text))
+		if r := repositories[f.Repository]; r != nil {
+			if text, err := r.Text(f.File); err == nil {
+				texts = append(texts, string(text))
+			}
 		}
 	}
 	m.LearnTexts(texts)

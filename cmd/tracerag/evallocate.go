@@ -113,7 +113,10 @@ func (a *app) located(ctx context.Context, o *locating.Options, k *knowledgeFlag
 	if err != nil {
 		return nil, err
 	}
-	o.Knowledge, o.Version, o.Calls, o.Secrets = k.path(s.Dir()), buildInfo(), index.CallsWithin(mostCalls), a.masker()
+	if o.Knowledge, err = a.place(k, s.Dir()); err != nil {
+		return nil, err
+	}
+	o.Version, o.Calls, o.Secrets = buildInfo(), index.CallsWithin(mostCalls), a.masker()
 	if root := a.moduleRoot(); len(o.Trees) == 0 && isProject(root) {
 		o.Trees = []string{root}
 	}

@@ -7,13 +7,12 @@ import (
 	"slices"
 
 	"tracerag/knowledge/index"
-	"tracerag/knowledge/sqlite"
 	"tracerag/memory"
 	"tracerag/phrase"
 )
 
 const indexHelp = `
-index reads Go repositories and keeps what it finds in one file: declarations, their words,
+index reads Go repositories and keeps what it finds in one file, or in PostgreSQL: declarations, their words,
 calls, the git history, and the saved runs of each. No program of them is run (types come from
 the go command), and no model is asked but by --embed-model and --summaries. Run again, it reads
 only what changed.
@@ -23,6 +22,7 @@ only what changed.
   tracerag index https://github.com/evanw/esbuild     a clone in the user's cache directory
   tracerag index --forget ../app                      leave out one that was moved or deleted
   tracerag index --summaries --max-cost 2             also have a model say what each function does
+  tracerag index --copy-to postgres://me@db/team      move what is known to a database, for a team
 
 Calls need types. By default they are made for repositories of up to 250,000 lines, and
 again only when code changed: that takes seconds, the rest of an index one.
@@ -43,6 +43,7 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	ran := f.String("ran", "", "with --summaries: only the files that this `TRACE` executed")
 	edges := f.String("edges", "auto", "make the calls between declarations: yes, no, or auto: if they take less than "+phrase.Duration(mostCalls))
 	forget := f.Bool("forget", false, "remove the named repositories from the index: by directory, URL or name")
+	copyTo := f.String("copy-to", "", "copy all that is known into `PLACE`, an empty file or database, and index nothing")
 	asJSON := f.Bool("json", false, "print what was made as JSON")
 	a.section(f, "The model")
 	m.add(f)
@@ -76,6 +77,15 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	if *forget && f.NArg() == 0 {
 		return a.usage(c, "--forget: name what to forget, a directory, a URL or a name")
 	}
+	if *copyTo != "" {
+		if f.NArg() > 0 || *forget || *summaries || e.model != "" {
+			return a.usage(c, "--copy-to copies all, and does nothing else: leave out the other flags and arguments")
+		}
+		if err := a.copyKnowledge(ctx, &k, traces.Dir(), *copyTo); err != nil {
+			return a.fail(err)
+		}
+		return exitOK
+	}
 	if *ran != "" {
 		entry, err := traces.Find(*ran)
 		if err != nil {
@@ -85,7 +95,11 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	s, err := sqlite.Open(ctx, k.path(traces.Dir()))
+	place, err := a.place(&k, traces.Dir())
+	if err != nil {
+		return a.fail(err)
+	}
+	s, err := place.Open(ctx)
 	if err != nil {
 		return a.fail(err)
 	}
@@ -119,7 +133,7 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 		}
 	}
 	if *summaries && code == exitOK {
-		err := a.summarise(ctx, s, k.path(traces.Dir()), &m, *ran, reports)
+		err := a.summarise(ctx, s, place, &m, *ran, reports)
 		if errors.Is(err, context.Canceled) {
 			a.complain("interrupted: what was made is kept, and the same command goes on from there")
 			code = exitInterrupted

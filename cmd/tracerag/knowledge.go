@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,21 +15,42 @@ import (
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
 	"tracerag/knowledge/sources"
-	"tracerag/knowledge/sqlite"
+	"tracerag/knowledge/stores"
 	"tracerag/phrase"
 	"tracerag/trace/store"
 )
 
 // knowledgeFlags choose what is known of repositories.
-type knowledgeFlags struct{ file string }
-
-func (k *knowledgeFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&k.file, "knowledge", "", "keep what is known of repositories in `FILE` (default: knowledge.db beside the traces)")
+type knowledgeFlags struct {
+	said string // on the command line
+	used string // or by the environment; "" for the default
 }
 
-// path is the file, by the directory of traces.
-func (k *knowledgeFlags) path(traces string) string {
-	return cmp.Or(k.file, filepath.Join(traces, "knowledge.db"))
+// knowledgeVariable names the knowledge base where no flag does. Other users can't see it, as they can a
+// command line, so it may have a password.
+const knowledgeVariable = "TRACERAG_KNOWLEDGE"
+
+func (k *knowledgeFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&k.said, "knowledge", "", "keep what is known of repositories in `FILE`, or in a database: postgres://USER@HOST/DATABASE\n(default: $"+knowledgeVariable+", or knowledge.db beside the traces)")
+}
+
+// place is where it is, by the directory of traces.
+func (a *app) place(k *knowledgeFlags, traces string) (*stores.Place, error) {
+	k.used = cmp.Or(k.said, a.getenv(knowledgeVariable))
+	clones, err := os.UserCacheDir()
+	if err == nil {
+		clones = filepath.Join(clones, "tracerag", "repositories")
+	}
+	p, err := stores.At(cmp.Or(k.used, filepath.Join(traces, "knowledge.db")), clones)
+	if err != nil {
+		return nil, err
+	}
+	password, inURL := p.Secret()
+	a.masker().LearnPassword(password)
+	if inURL && k.said != "" {
+		return nil, errors.New("other users of this machine can see the password in a command line\nset PGPASSWORD or $" + knowledgeVariable + ", or put it into ~/.pgpass; and choose another one")
+	}
+	return p, nil
 }
 
 // moduleRoot is the root of the module around, or the working directory.
@@ -40,14 +62,43 @@ func (a *app) moduleRoot() string {
 	return filepath.Dir(dir)
 }
 
+// copyKnowledge copies what is known to another place.
+func (a *app) copyKnowledge(ctx context.Context, k *knowledgeFlags, traces, to string) error {
+	from, err := a.place(k, traces)
+	if err != nil {
+		return err
+	}
+	target, err := a.place(&knowledgeFlags{said: to}, traces)
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	var rows int
+	done := a.wait("copying " + from.String())
+	err = stores.Copy(ctx, from, target, func(n int) { rows = n })
+	done()
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted: nothing was copied")
+	}
+	if err == nil {
+		a.note("copied %s to %s: %s", from, target, phrase.Plural(rows, "row", "rows"))
+	}
+	return err
+}
+
 // knowledge opens what is known of repositories, up to date as far as that takes little time.
 // The module around is indexed where nothing is known of it yet.
-func (a *app) knowledge(ctx context.Context, k *knowledgeFlags, traces string) (*sqlite.Store, error) {
+func (a *app) knowledge(ctx context.Context, k *knowledgeFlags, traces string) (knowledge.Store, error) {
 	root := a.moduleRoot()
-	if _, err := os.Stat(k.path(traces)); err != nil && !isProject(root) {
+	place, err := a.place(k, traces)
+	if err != nil {
+		return nil, err
+	}
+	if !place.Exists() && !isProject(root) {
 		return nil, noProject(root)
 	}
-	s, err := sqlite.Open(ctx, k.path(traces))
+	s, err := place.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +130,8 @@ func (a *app) knowledge(ctx context.Context, k *knowledgeFlags, traces string) (
 // freshen is the command line after which a repository is not stale.
 func (k *knowledgeFlags) freshen(l *index.Staleness) string {
 	line := []string{"tracerag", "index"}
-	if k.file != "" {
-		line = append(line, "--knowledge", k.file)
+	if k.said != "" {
+		line = append(line, "--knowledge", k.said)
 	}
 	if l.Missing != nil {
 		return phrase.CommandLine(append(line, "--forget", l.Repository.Name)) + " removes it from the index"
@@ -126,8 +177,12 @@ func (a *app) sources(k *knowledgeFlags, traces string, unasked bool) *sources.S
 
 // indexed returns [knowledge.ErrNotIndexed] where knowledge would index. It makes no file.
 func (a *app) indexed(ctx context.Context, k *knowledgeFlags, traces string) error {
-	s, err := sqlite.OpenRead(ctx, k.path(traces))
-	if isA[*sqlite.MissingError](err) {
+	place, err := a.place(k, traces)
+	if err != nil {
+		return err
+	}
+	s, err := place.OpenRead(ctx)
+	if errors.Is(err, knowledge.ErrNotIndexed) {
 		return knowledge.ErrNotIndexed
 	}
 	if err != nil {
@@ -142,10 +197,10 @@ func (a *app) indexed(ctx context.Context, k *knowledgeFlags, traces string) err
 }
 
 // knows reports whether a store has what the command asks about: some repository if the user
-// named the file, and else that of the module around.
-func (k *knowledgeFlags) knows(ctx context.Context, s *sqlite.Store, root string) (bool, error) {
+// named the place, and else that of the module around.
+func (k *knowledgeFlags) knows(ctx context.Context, s knowledge.Store, root string) (bool, error) {
 	list, err := s.Repositories(ctx)
-	if err != nil || k.file != "" {
+	if err != nil || k.used != "" {
 		return len(list) > 0, err
 	}
 	if resolved, err := filepath.EvalSymlinks(root); err == nil {
@@ -162,7 +217,7 @@ func (k *knowledgeFlags) knows(ctx context.Context, s *sqlite.Store, root string
 const mostCalls = 15 * time.Second
 
 // takeIn takes one repository in.
-func (a *app) takeIn(ctx context.Context, s *sqlite.Store, target string, o index.Options) (*index.Report, error) {
+func (a *app) takeIn(ctx context.Context, s knowledge.Store, target string, o index.Options) (*index.Report, error) {
 	clones, err := os.UserCacheDir()
 	if err != nil && index.IsURL(target) {
 		return nil, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tracerag/export"
+	"tracerag/knowledge/postgres/postgrestest"
 	"tracerag/llm/llmtest"
 	"tracerag/prompt"
 	"tracerag/redact"
@@ -93,6 +95,8 @@ type leaker struct {
 	secrets       []planted
 	server        *llmtest.Server
 	answer        string
+	database      string // URL of the knowledge base, "" for one in a file
+	inURL         string // a password that somebody puts into a URL
 }
 
 // plant writes and builds a program with a function for each form that a detector finds in
@@ -112,7 +116,8 @@ func plant(t *testing.T, forms []redacttest.Form) *leaker {
 		}}
 	}
 	argument, env, inMap, constant := "arg-Tr0ub4dor-and", "env-swordfish-9000", "map-corr3ct-horse", "const-b4ttery-staple"
-	for _, s := range []string{argument, env, inMap, constant} {
+	password := l.plantDatabase()
+	for _, s := range []string{argument, env, inMap, constant, l.inURL, password} {
 		l.secrets = append(l.secrets, word(s))
 	}
 	l.args = argument
@@ -185,8 +190,23 @@ func takeMore(x string) string        { return x + "!" }
 		t.Fatal(err)
 	}
 	l.env = []string{"HOME=" + l.module, "PATH=" + os.Getenv("PATH"), "GORACE=" + goRace, "GOCACHE=" + strings.TrimSpace(string(cache)), "TRACERAG_DIR=" + filepath.Join(l.module, "traces"),
-		"TRACERAG_MODEL=gpt-4o", "OPENAI_BASE_URL=" + l.server.URL(), "SERVICE_TOKEN=" + env}
+		"TRACERAG_MODEL=gpt-4o", "OPENAI_BASE_URL=" + l.server.URL(), "SERVICE_TOKEN=" + env, "PGPASSWORD=" + password}
 	return l
+}
+
+// plantDatabase has what is known of sources in PostgreSQL, where it is installed, and returns the
+// password.
+func (l *leaker) plantDatabase() string {
+	l.inURL = "url-Gr4ss-hopper"
+	if there, err := postgrestest.Installed(); err != nil {
+		l.t.Fatal(err)
+	} else if !there {
+		l.t.Log("without PostgreSQL: what is known is in a file")
+		return "none-" + l.inURL
+	}
+	role := postgrestest.New(l.t).Database(l.t)
+	l.database, _ = role.Environment()
+	return role.Password
 }
 
 func (l *leaker) write(name, text string) {
@@ -267,6 +287,15 @@ func (l *leaker) looks() map[string][][]string {
 		"index":      {{"--edges=no", l.module}, {"--json", "--edges=no", l.module}, {controls}, {"https://127.0.0.1:1/" + controls}},
 		"locate": {{"--knowledge", l.known(), question}, {"--knowledge", l.known(), "--json", question}, {"--knowledge", l.known(), "--in", controls, question}, {"--knowledge", l.known(), "--trace", first, "main.main form1 take1 dbPassword"},
 			{"--knowledge", l.known(), "--trace", first, "--how=rerank", question}, {"--knowledge", l.known(), "--trace", first, "--how=summaries", "--json", question}},
+	}
+	url := "postgres://me:" + l.inURL + "@127.0.0.1:1/db"
+	for _, place := range []string{l.known(), url, url + "?sslmode=" + controls, strings.Replace(url, ":1/", ":x/", 1), "postgres://me@127.0.0.1:1/db?password=" + l.inURL, l.known() + "&project=" + "none", l.known() + "&user=nobody"} {
+		out["index"] = append(out["index"], []string{"--edges=no", "--knowledge", place, l.module}, []string{"--json", "--edges=no", "--knowledge", place, l.module}, []string{"--forget", "--knowledge", place, controls},
+			[]string{"--copy-to", place})
+		out["locate"] = append(out["locate"], []string{"--json", "--knowledge", place, "main"})
+		if strings.Contains(place, l.inURL) { // not even where nothing is masked
+			out["locate"] = append(out["locate"], []string{"--no-redact", "--knowledge", place, "main"})
+		}
 	}
 	l.write("change.diff", "--- a/main.go\n+++ b/main.go\n@@ -1 +1 @@\n-"+l.args+"\n+"+controls+"\n")
 	l.write("reply.md", patch.Format([]patch.Edit{{File: "main.go", Text: "func take1() { println(\"" + controls + "\") }\n"}}))
@@ -375,8 +404,9 @@ func (l *leaker) decoded(where string, data []byte) {
 
 // known is the file that knows the program's source.
 func (l *leaker) known() string {
-	file := filepath.Join(l.module, "knowledge.db")
-	if _, err := os.Stat(file); err != nil {
+	file := cmp.Or(l.database, filepath.Join(l.module, "knowledge.db"))
+	if _, err := os.Stat(filepath.Join(l.module, "known")); err != nil {
+		l.write("known", "")
 		cmd := exec.Command(l.self, "index", "--edges=no", "--knowledge", file, l.module)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			l.t.Fatalf("%v\n%s", err, out)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"tracerag/knowledge/sqlite"
+	"tracerag/knowledge"
 	"tracerag/llm"
 	"tracerag/llm/metered"
 	"tracerag/locate"
@@ -141,7 +141,7 @@ func runLocate(a *app, ctx context.Context, c *command, args []string) int {
 
 // locateBy locates, with a model if how asks for one. With an error there may be what was found
 // until then.
-func (a *app) locateBy(ctx context.Context, s *sqlite.Store, g *guided.Guide, m *meteredFlags, q locate.Question, how guided.How, summarise bool) (_ *guided.Answer, err error) {
+func (a *app) locateBy(ctx context.Context, s knowledge.Store, g *guided.Guide, m *meteredFlags, q locate.Question, how guided.How, summarise bool) (_ *guided.Answer, err error) {
 	if how == guided.Words {
 		return g.Locate(ctx, q, how)
 	}

@@ -74,6 +74,8 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "record", "probe": // on this system, with this recorder
 				return runtime.GOOS == "linux" && runtime.GOARCH == "amd64", nil
+			case "postgres":
+				return hasPostgres()
 			case "root":
 				return os.Getuid() == 0, nil
 			}
@@ -115,6 +117,7 @@ func scriptCommands(programs map[string]string) map[string]func(*testscript.Test
 		"code":     cmdCode,
 		"fixture":  func(ts *testscript.TestScript, _ bool, args []string) { cmdFixture(ts, programs, args) },
 		"model":    cmdModel,
+		"postgres": cmdPostgres,
 		"nowhere":  cmdNowhere,
 		"profile":  cmdProfile,
 		"requests": cmdRequests,

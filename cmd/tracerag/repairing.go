@@ -11,13 +11,13 @@ import (
 	"sync"
 
 	"tracerag/knowledge"
-	"tracerag/knowledge/sqlite"
 	"tracerag/llm"
 	"tracerag/llm/metered"
 	"tracerag/locate/guided"
 	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/prompt/tokens"
+	"tracerag/record"
 	"tracerag/repair"
 	"tracerag/repair/affected"
 	"tracerag/repair/evidence"
@@ -106,7 +106,7 @@ func (r *repairing) run(ctx context.Context) (code int, err error) {
 
 // equip adds what a repair needs beside a trial: the model (nil: none is configured), what records, and
 // what looks for places.
-func (r *repairing) equip(ctx context.Context, o *job.Options, known *sqlite.Store) (*metered.Model, error) {
+func (r *repairing) equip(ctx context.Context, o *job.Options, known knowledge.Store) (*metered.Model, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func names(tests []trial.TestID) string {
 }
 
 // repository is the one around, which is indexed.
-func (r *repairing) repository(ctx context.Context, s *sqlite.Store) (*knowledge.Repository, error) {
+func (r *repairing) repository(ctx context.Context, s knowledge.Store) (*knowledge.Repository, error) {
 	list, err := s.Repositories(ctx)
 	if err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (r *repairing) repository(ctx context.Context, s *sqlite.Store) (*knowledge
 }
 
 // collector collects evidence from the runs of a repair.
-func (r *repairing) collector(traces *store.Store, s *sqlite.Store, repository *knowledge.Repository, model *metered.Model, how guided.How) *evidence.Collector {
+func (r *repairing) collector(traces *store.Store, s knowledge.Store, repository *knowledge.Repository, model *metered.Model, how guided.How) *evidence.Collector {
 	c := &evidence.Collector{Session: r.session(traces), How: how, Repository: repository, RunTokens: prompt.LongFrom / 4,
 		Guide: &guided.Guide{Store: s, Model: model, Search: guided.DefaultSearch, Secrets: r.masker()}}
 	c.Guide.Options.Limit = evidence.MostPlaces
@@ -357,6 +357,10 @@ func recorder(self string) func(context.Context, job.Recording) (string, error) 
 			args = append(args, "--each=2")
 			top, _, _ := strings.Cut(r.Test, "/")
 			pattern = "^(" + strings.Join(append([]string{top}, r.Siblings...), "|") + ")$"
+		}
+		if len(r.Values) > 0 && record.HasProbe() {
+			// What is built in the sandbox is forgotten, so a standard library with the recorder in it would be built each time.
+			args = append(args, "--recorder="+record.Probe)
 		}
 		for _, f := range r.Values {
 			args = append(args, "--values="+f)

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"tracerag/code"
-	"tracerag/filelock"
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
-	"tracerag/knowledge/sqlite"
+	"tracerag/knowledge/lookup"
+	"tracerag/knowledge/stores"
 	"tracerag/llm/metered"
 	"tracerag/summary"
 )
@@ -20,18 +19,17 @@ type indexed struct {
 }
 
 // maker makes summaries.
-func (a *app) maker(s *sqlite.Store, model *metered.Model, m *meteredFlags) *summary.Maker {
-	read := func(r *knowledge.Repository, path string) ([]byte, error) { return code.Read(r.Root, path) }
+func (a *app) maker(s knowledge.Store, model *metered.Model, m *meteredFlags) *summary.Maker {
 	return &summary.Maker{Model: model, Parallel: m.limits.Parallel, Learn: a.masker().LearnTexts,
-		Book: &summary.Book{Store: s, Read: read, Kept: s, Model: model.Name(), Mask: a.masker().Clean}}
+		Book: &summary.Book{Store: s, Read: lookup.ReadTree, Kept: s, Model: model.Name(), Mask: a.masker().Clean}}
 }
 
 // summarise has a model make the summaries of the repositories that were indexed; with a trace
 // only those of the files that it executed.
 //
 // Two commands at once would ask nearly everything twice: the second waits.
-func (a *app) summarise(ctx context.Context, s *sqlite.Store, file string, m *meteredFlags, trace string, of []indexed) error {
-	unlock, err := filelock.Wait(ctx, file+"-lock", func() { a.note("another tracerag makes summaries for %s: waiting for it", file) })
+func (a *app) summarise(ctx context.Context, s knowledge.Store, place *stores.Place, m *meteredFlags, trace string, of []indexed) error {
+	unlock, err := place.Lock(ctx, s, func() { a.note("another tracerag makes summaries for %s: waiting for it", place) })
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
-	"tracerag/knowledge/sqlite"
 	"tracerag/llm"
 	"tracerag/locate"
 )
@@ -45,7 +44,7 @@ func (a *app) embedder(e *embedFlags) (index.EmbedFunc, error) {
 }
 
 // embed makes the vectors that functions lack.
-func (a *app) embed(ctx context.Context, s *sqlite.Store, e *embedFlags) error {
+func (a *app) embed(ctx context.Context, s knowledge.Store, e *embedFlags) error {
 	embed, err := a.embedder(e)
 	if err != nil {
 		return err
@@ -68,7 +67,7 @@ func (a *app) embed(ctx context.Context, s *sqlite.Store, e *embedFlags) error {
 const mostEmbedded = 2000
 
 // nearest finds functions by vectors; nil if no model is named.
-func (a *app) nearest(s *sqlite.Store, e *embedFlags) (locate.Nearest, error) {
+func (a *app) nearest(s knowledge.Store, e *embedFlags) (locate.Nearest, error) {
 	if e.model == "" {
 		return nil, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
 	"tracerag/knowledge/sqlite"
+	"tracerag/knowledge/stores"
 	"tracerag/llm/metered"
 	"tracerag/llm/throttle"
 	"tracerag/locate"
@@ -31,8 +32,8 @@ type Options struct {
 	How   []guided.How // besides the baselines
 	// Trees are the working trees in which cases without a commit are located.
 	Trees []string
-	// Knowledge is the file of the store that the trees are kept in. Its summaries are used for commits, too.
-	Knowledge string
+	// Knowledge is the store that the trees are kept in. Its summaries are used for commits, too.
+	Knowledge *stores.Place
 	Clones    string          // directory of the clones of cases with a commit; "" is none
 	Calls     index.CallsFunc // of working trees; nil leaves them as they are. Commits have none.
 	Results   *results.Dir
@@ -68,9 +69,9 @@ type Open struct {
 type runner struct {
 	Options
 	keep    keeper
-	known   *sqlite.Store // of the trees
-	state   string        // of the trees
-	texts   *texts        // of the trees
+	known   knowledge.Store // of the trees
+	state   string          // of the trees
+	texts   *texts          // of the trees
 	model   *metered.Model
 	spent   float64
 	asked   Outcome // what the case under way took of the model
@@ -142,13 +143,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 // openTrees brings the index of the working trees up to date.
 func (r *runner) openTrees(ctx context.Context) (err error) {
 	if !slices.ContainsFunc(r.Cases, func(c *Case) bool { return c.Commit == "" }) {
-		if _, err := os.Stat(r.Knowledge); err == nil && r.Knowledge != "" {
-			r.known, err = sqlite.Open(ctx, r.Knowledge) // for its summaries
+		if r.Knowledge != nil && r.Knowledge.Exists() {
+			r.known, err = r.Knowledge.Open(ctx) // for its summaries
 			return err
 		}
 		return nil
 	}
-	if r.known, err = sqlite.Open(ctx, r.Knowledge); err != nil {
+	if r.known, err = r.Knowledge.Open(ctx); err != nil {
 		return err
 	}
 	for _, dir := range r.Trees {
@@ -241,7 +242,7 @@ func (r *runner) stop(err error) {
 
 // source is where a case is located.
 type source struct {
-	store *sqlite.Store
+	store knowledge.Store
 	kept  knowledge.Summaries
 	texts *texts // once they are read
 	close func()

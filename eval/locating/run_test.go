@@ -19,7 +19,7 @@ import (
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
 	"tracerag/knowledge/lookup"
-	"tracerag/knowledge/sqlite"
+	"tracerag/knowledge/stores"
 	"tracerag/llm"
 	"tracerag/llm/metered"
 	"tracerag/llm/throttle"
@@ -58,7 +58,7 @@ func setting(t *testing.T) Options {
 	}
 	t.Cleanup(dir.Close)
 	return Options{Cases: cases, How: []guided.How{guided.Words}, Trees: []string{filepath.Join(clones, "example", "app")}, Clones: clones,
-		Knowledge: filepath.Join(t.TempDir(), "knowledge.db"), Results: dir}
+		Knowledge: inFile(t), Results: dir}
 }
 
 func outcome(t *testing.T, r *Report, id string, how guided.How) *Outcome {
@@ -243,7 +243,7 @@ func TestSecretsAreLearned(t *testing.T) {
 func TestSummariesOfTrees(t *testing.T) {
 	o := setting(t)
 	ctx := t.Context()
-	store, err := sqlite.Open(ctx, o.Knowledge)
+	store, err := o.Knowledge.Open(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -491,4 +491,13 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%q: %v", list, how)
 		}
 	}
+}
+
+func inFile(t *testing.T) *stores.Place {
+	t.Helper()
+	p, err := stores.At(filepath.Join(t.TempDir(), "knowledge.db"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

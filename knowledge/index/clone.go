@@ -125,6 +125,20 @@ func cloneAt(raw string) (shown, place string, err error) {
 	return shown, place, err
 }
 
+// CloneDir returns the directory in which [Clone] keeps the clone of a URL, the links in it followed;
+// "" of what is none.
+func CloneDir(raw, below string) string {
+	_, place, err := cloneAt(raw)
+	if err != nil {
+		return ""
+	}
+	dir, err := resolved(filepath.Join(below, place))
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
 // clonePlace is a path that a repository's place makes: no element of it is special.
 func clonePlace(host, path string) (string, error) {
 	elements := []string{host}

@@ -175,7 +175,7 @@ func (p *plan) file(e code.Entry, make *maker) outcome {
 	if !e.Vendored && !e.Ignored { // packages in testdata are imported by tests
 		st.Calls = callInput(e.Path, f)
 	}
-	parsed.Stored = st
+	parsed.Stored, parsed.Text = st, text
 	if make == nil {
 		return outcome{parsed: parsed}
 	}

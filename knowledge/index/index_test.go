@@ -20,7 +20,7 @@ import (
 	"tracerag/code"
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
-	"tracerag/knowledge/sqlite"
+	"tracerag/knowledge/stores"
 )
 
 // repo is a working tree that a test changes.
@@ -91,14 +91,23 @@ func (r *repo) commit(subject string) string {
 	return r.git("rev-parse", "HEAD")
 }
 
-func open(t testing.TB) *sqlite.Store {
+// newPlace makes a place for a new store: see [TestOnPostgres].
+var newPlace = aFile
+
+func aFile(t testing.TB) string { return filepath.Join(t.TempDir(), "knowledge.db") }
+
+func open(t testing.TB) knowledge.Store {
 	t.Helper()
-	return openAt(t, filepath.Join(t.TempDir(), "knowledge.db"))
+	return openAt(t, newPlace(t))
 }
 
-func openAt(t testing.TB, file string) *sqlite.Store {
+func openAt(t testing.TB, place string) knowledge.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), file)
+	p, err := stores.At(place, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +115,7 @@ func openAt(t testing.TB, file string) *sqlite.Store {
 	return s
 }
 
-func update(t testing.TB, s *sqlite.Store, dir string, o index.Options) *index.Result {
+func update(t testing.TB, s knowledge.Store, dir string, o index.Options) *index.Result {
 	t.Helper()
 	r, err := index.Update(t.Context(), s, dir, o)
 	if err != nil {
@@ -115,7 +124,7 @@ func update(t testing.TB, s *sqlite.Store, dir string, o index.Options) *index.R
 	return r
 }
 
-func dump(t testing.TB, s *sqlite.Store) string {
+func dump(t testing.TB, s knowledge.Store) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := s.Dump(t.Context(), &b); err != nil {
@@ -125,9 +134,9 @@ func dump(t testing.TB, s *sqlite.Store) string {
 }
 
 // sameAsFresh compares a store with one that is made of a directory from nothing.
-func sameAsFresh(t testing.TB, s *sqlite.Store, dir string, o index.Options) {
+func sameAsFresh(t testing.TB, s knowledge.Store, dir string, o index.Options) {
 	t.Helper()
-	fresh := open(t)
+	fresh := openAt(t, aFile(t)) // whatever the store is
 	update(t, fresh, dir, o)
 	diff(t, dump(t, s), dump(t, fresh))
 }
@@ -347,11 +356,12 @@ func TestFormattingChangesNoDerivedRow(t *testing.T) {
 			"{ return", "{\n\n   return", ", name) }", ",   name)\n}", "// Say speaks", "//   Say   speaks").Replace(first))
 	}
 	r.commit("Ugly")
-	s := open(t)
+	file := aFile(t)
+	s := openAt(t, file)
 	asked := 0
 	o := index.Options{Calls: callsByName(&asked)}
 	update(t, s, r.dir, o)
-	before := derivedRows(t, s.File())
+	before := derivedRows(t, file)
 	old := dump(t, s)
 	for _, p := range paths {
 		out, err := exec.Command("gofmt", "-w", filepath.Join(r.dir, p)).CombinedOutput()
@@ -365,7 +375,7 @@ func TestFormattingChangesNoDerivedRow(t *testing.T) {
 	if dump(t, s) == old {
 		t.Fatal("positions are as before: gofmt changed nothing")
 	}
-	diff(t, derivedRows(t, s.File()), before)
+	diff(t, derivedRows(t, file), before)
 	sameAsFresh(t, s, r.dir, o)
 }
 

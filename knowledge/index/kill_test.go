@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,7 +13,7 @@ import (
 	"time"
 
 	"tracerag/knowledge/index"
-	"tracerag/knowledge/sqlite"
+	"tracerag/knowledge/stores"
 )
 
 // childVariable makes the test program index a directory: FILE and DIR.
@@ -28,12 +27,16 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(runTests(m))
 }
 
 func indexOnce(file, dir string) error {
 	ctx := context.Background()
-	s, err := sqlite.Open(ctx, file)
+	p, err := stores.At(file, "")
+	if err != nil {
+		return err
+	}
+	s, err := p.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,23 +92,19 @@ func TestKilled(t *testing.T) {
 	r := newRepo(t)
 	many(r, 25, "begin")
 	r.commit("Begin")
-	file := filepath.Join(t.TempDir(), "knowledge.db")
+	file := newPlace(t)
 	start := time.Now()
 	if err := child(t, file, r.dir).Run(); err != nil {
 		t.Fatal(err)
 	}
 	whole := time.Since(start)
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	file = newPlace(t)
 	killed := 0
 	n := rounds(t, 20)
 	for i := range n {
 		many(r, 25, fmt.Sprintf("round%d", i%3))
 		if i%5 == 4 { // a new store
-			for _, suffix := range []string{"", "-wal", "-shm"} {
-				_ = os.Remove(file + suffix)
-			}
+			file = newPlace(t)
 		}
 		c := child(t, file, r.dir)
 		c.Stderr = nil
@@ -139,7 +138,7 @@ func TestTwoProcesses(t *testing.T) {
 	many(r, 30, "one")
 	many(other, 30, "other")
 	for range 3 {
-		file := filepath.Join(t.TempDir(), "knowledge.db")
+		file := newPlace(t)
 		var wg sync.WaitGroup
 		for _, dir := range []string{r.dir, r.dir, other.dir} {
 			c := child(t, file, dir)
@@ -150,7 +149,7 @@ func TestTwoProcesses(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		s, fresh := openAt(t, file), open(t)
+		s, fresh := openAt(t, file), openAt(t, aFile(t))
 		asked := 0
 		o := index.Options{Calls: callsByName(&asked)}
 		// The names are given in the order of arrival.
@@ -159,7 +158,7 @@ func TestTwoProcesses(t *testing.T) {
 			t.Fatalf("repositories: %+v, %v", all, err)
 		}
 		dirs := []string{r.dir, other.dir}
-		if all[0].ID == 1 == (all[0].Root == other.dir) {
+		if all[0].ID < all[1].ID == (all[0].Root == other.dir) {
 			dirs = []string{other.dir, r.dir}
 		}
 		for _, d := range dirs {

@@ -30,7 +30,7 @@ type Staleness struct {
 // Is reports whether anything differs. Calls that are older than the files are
 // [knowledge.OldCalls] of the repository.
 func (s *Staleness) Is() bool {
-	return s.Missing != nil || len(s.Changed) > 0 || len(s.Gone) > 0 || s.Modules || s.Commit != "" || s.Repository.Incomplete
+	return !s.Repository.Elsewhere && (s.Missing != nil || len(s.Changed) > 0 || len(s.Gone) > 0 || s.Modules || s.Commit != "" || s.Repository.Incomplete)
 }
 
 // String says what differs: "3 files changed, 1 removed since 1f2e3d4c5b6a".
@@ -61,6 +61,9 @@ func (s *Staleness) String() string {
 // and times. Files whose time can't tell are read.
 func Stale(ctx context.Context, w Store, r knowledge.Repository) (*Staleness, error) {
 	s := &Staleness{Repository: r}
+	if r.Elsewhere { // the machine that has its files looks
+		return s, nil
+	}
 	p, err := look(ctx, w, r.Root)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -142,7 +145,7 @@ func Refresh(ctx context.Context, w Store, limit time.Duration, repositories []i
 			left = append(left, s)
 			continue
 		}
-		if !s.Is() && len(s.plan.read) == 0 {
+		if s.plan == nil || !s.Is() && len(s.plan.read) == 0 {
 			continue
 		}
 		o.URL = r.URL

@@ -57,7 +57,10 @@ func Embed(ctx context.Context, w VectorStore, model string, embed EmbedFunc, ma
 }
 
 func embedRepository(ctx context.Context, w VectorStore, r *knowledge.Repository, model string, embed EmbedFunc, mask Masker, progress func(int)) (made int, err error) {
-	if _, err := code.Root(r.Root); err != nil {
+	read := func(path string) ([]byte, error) { return code.Read(r.Root, path) }
+	if r.Elsewhere && r.Text != nil {
+		read = r.Text
+	} else if _, err := code.Root(r.Root); err != nil {
 		return 0, err
 	}
 	left, err := w.Unembedded(ctx, model, []int64{r.ID}, 1<<30)
@@ -65,11 +68,11 @@ func embedRepository(ctx context.Context, w VectorStore, r *knowledge.Repository
 		return 0, err
 	}
 	files := map[string][]byte{}
-	read := func(path string) []byte {
+	once := func(path string) []byte {
 		if text, ok := files[path]; ok {
 			return text
 		}
-		text, err := code.Read(r.Root, path)
+		text, err := read(path)
 		if err != nil {
 			text = nil
 		}
@@ -84,7 +87,7 @@ func embedRepository(ctx context.Context, w VectorStore, r *knowledge.Repository
 			return 0, err
 		}
 		for _, f := range all {
-			if text, err := code.Read(r.Root, f.Path); err == nil {
+			if text, err := read(f.Path); err == nil {
 				mask.LearnText(string(text))
 			}
 		}
@@ -112,7 +115,7 @@ func embedRepository(ctx context.Context, w VectorStore, r *knowledge.Repository
 	}
 	for i := range left {
 		d := &left[i]
-		text := read(d.Path)
+		text := once(d.Path)
 		if d.End > len(text) || d.Doc.End > len(text) || !strings.Contains(string(d.Of(text)), d.Name[strings.LastIndexByte(d.Name, '.')+1:]) {
 			continue
 		}

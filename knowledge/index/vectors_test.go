@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"tracerag/knowledge/index"
-	"tracerag/knowledge/sqlite"
 )
 
 // letters is a model of a kind: near are texts with the same letters.
@@ -48,11 +47,7 @@ func TestEmbed(t *testing.T) {
 	write("go.mod", "module example.com/zoo\n")
 	write("zoo.go", "package zoo\n\n// zebra jazz\nfunc zzz() { jazz(\"zzzzz\") }\n\nfunc eee() { see(\"eeeee\") }\n\ntype T int\n")
 	write("zoo_test.go", "package zoo\n\nfunc testing() {}\n")
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "knowledge.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := open(t)
 	var asked []string
 	embed := func(wantMade, wantAsked int) {
 		t.Helper()

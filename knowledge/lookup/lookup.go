@@ -376,7 +376,11 @@ func (l *Lookup) file(ctx context.Context, r *knowledge.Repository, d *knowledge
 	return f, nil
 }
 
-// ReadTree reads a file of a repository's working tree, and none outside of it.
+// ReadTree reads a file of a repository's working tree, and none outside of it. If that is on another
+// machine, the text is the one that was indexed.
 func ReadTree(r *knowledge.Repository, path string) ([]byte, error) {
+	if r.Elsewhere && r.Text != nil {
+		return r.Text(path)
+	}
 	return code.Read(r.Root, path)
 }

@@ -1,13 +1,11 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
 
 	"tracerag/code"
 	"tracerag/knowledge"
+	"tracerag/knowledge/rows"
 )
 
 // CallKey is of [knowledge.Writer].
@@ -18,45 +16,30 @@ func (s *Store) CallKey(ctx context.Context, repository int64) (key code.Hash, e
 	return key, s.explain(err)
 }
 
-type edgeRow struct {
-	caller, callee int64
-	kind           knowledge.EdgeKind
-	site           int
-}
-
 // SetCalls is of [knowledge.Writer]. Only the rows that differ are written.
 func (s *Store) SetCalls(ctx context.Context, repository int64, key code.Hash, calls []knowledge.Call) error {
 	return s.writing(ctx, func(t *transaction) error {
-		// Functions, and groups of variables, whose initialisers call.
-		ids := map[knowledge.Place]int64{}
+		places := rows.Places{}
 		if err := t.rows(func(scan func(...any) error) error {
 			var id int64
-			var p knowledge.Place
+			var path string
 			d := code.Decl{}
-			if err := scan(&id, &p.Path, &d.Kind, &d.Name, &d.Nth); err != nil {
+			if err := scan(&id, &path, &d.Kind, &d.Name, &d.Nth); err != nil {
 				return err
 			}
-			if d.Kind == code.Func && d.Name == "_" {
-				return nil // it calls nothing, and variables may have its symbol
-			}
-			p.Symbol = d.Symbol()
-			ids[p] = id
+			places.Add(id, path, &d)
 			return nil
 		}, "SELECT d.id, f.path, d.kind, d.name, d.nth FROM decl d JOIN file f ON f.id = d.file WHERE f.repository = ? AND d.kind IN (1, 2, 5) ORDER BY d.kind DESC", repository); err != nil {
 			return err
 		}
-		want := make(map[edgeRow]bool, len(calls))
-		for _, c := range calls {
-			caller, callee := ids[c.Caller], ids[c.Callee]
-			if caller == 0 || callee == 0 {
-				return fmt.Errorf("call from %v to %v: the files in the store do not declare both", c.Caller, c.Callee)
-			}
-			want[edgeRow{caller, callee, c.Kind, c.Site}] = true
+		want, err := places.Edges(calls)
+		if err != nil {
+			return err
 		}
-		var gone []edgeRow
+		var gone []rows.Edge
 		if err := t.rows(func(scan func(...any) error) error {
-			var e edgeRow
-			if err := scan(&e.caller, &e.kind, &e.site, &e.callee); err != nil {
+			var e rows.Edge
+			if err := scan(&e.Caller, &e.Kind, &e.Site, &e.Callee); err != nil {
 				return err
 			}
 			if want[e] {
@@ -69,12 +52,12 @@ func (s *Store) SetCalls(ctx context.Context, repository int64, key code.Hash, c
 			return err
 		}
 		for _, e := range gone {
-			if err := t.exec("DELETE FROM edge WHERE caller = ? AND kind = ? AND site = ? AND callee = ?", e.caller, int(e.kind), e.site, e.callee); err != nil {
+			if err := t.exec("DELETE FROM edge WHERE caller = ? AND kind = ? AND site = ? AND callee = ?", e.Caller, int(e.Kind), e.Site, e.Callee); err != nil {
 				return err
 			}
 		}
 		for e := range want {
-			if err := t.exec("INSERT INTO edge (caller, kind, site, callee) VALUES (?, ?, ?, ?)", e.caller, int(e.kind), e.site, e.callee); err != nil {
+			if err := t.exec("INSERT INTO edge (caller, kind, site, callee) VALUES (?, ?, ?, ?)", e.Caller, int(e.Kind), e.Site, e.Callee); err != nil {
 				return err
 			}
 		}
@@ -106,8 +89,6 @@ func (s *Store) edges(ctx context.Context, ids []int64, end string) ([]knowledge
 	}
 	ran, err := s.ranEdges(ctx, ids, end)
 	list = append(list, ran...)
-	slices.SortFunc(list, func(a, b knowledge.Edge) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Site, b.Site), cmp.Compare(a.Callee, b.Callee), cmp.Compare(a.Trace, b.Trace))
-	})
+	rows.SortEdges(list)
 	return list, err
 }

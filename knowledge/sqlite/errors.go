@@ -6,6 +6,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"tracerag/knowledge"
 )
 
 // MissingError says that a file is not there, or that nothing is in it.
@@ -14,6 +16,9 @@ type MissingError struct{ File string }
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("nothing was indexed yet: %s does not exist", e.File)
 }
+
+// Is is of [errors.Is]: it is a [knowledge.ErrNotIndexed].
+func (e *MissingError) Is(target error) bool { return target == knowledge.ErrNotIndexed }
 
 // UnwritableError says why a file can't be written.
 type UnwritableError struct {

@@ -13,6 +13,7 @@ import (
 
 	"tracerag/code"
 	"tracerag/knowledge"
+	"tracerag/knowledge/rows"
 )
 
 // Begin is of [knowledge.Writer].
@@ -46,15 +47,7 @@ func (s *Store) Begin(ctx context.Context, r knowledge.Repository) (id, update i
 // freeName returns a name that no other repository has: the wanted one, or the directory's
 // with as many of those above it as it takes.
 func (t *transaction) freeName(r knowledge.Repository) (string, error) {
-	parts := strings.Split(strings.Trim(filepath.ToSlash(r.Root), "/"), "/")
-	names := []string{r.Name}
-	for i := len(parts) - 1; i >= 0; i-- {
-		names = append(names, strings.Join(parts[i:], "/"))
-	}
-	for _, n := range append(names, r.Root) {
-		if n == "" {
-			continue
-		}
+	for _, n := range rows.Names(&r, filepath.ToSlash(r.Root)) {
 		_, taken, err := t.number("SELECT 1 FROM repository WHERE name = ?", n)
 		if err != nil || !taken {
 			return n, err
@@ -91,7 +84,7 @@ func (s *Store) Stored(ctx context.Context, repository int64) ([]knowledge.Store
 			return err
 		}
 		platform := f.Platform
-		f.Class, _ = bitsClass(class, platform)
+		f.Class, _ = rows.BitsClass(class, platform)
 		if mtime != 0 {
 			f.Time = time.Unix(0, mtime)
 		}
@@ -107,12 +100,8 @@ func (s *Store) Stored(ctx context.Context, repository int64) ([]knowledge.Store
 // Write is of [knowledge.Writer].
 func (s *Store) Write(ctx context.Context, repository int64, c knowledge.Change) error {
 	return s.writing(ctx, func(t *transaction) error {
-		w := &fileWriter{transaction: t, repository: repository, packages: map[string]int64{}, last: map[int64]int64{}, chunks: map[int64]*termed{}, coming: map[int64]int{}}
-		for i := range c.Put {
-			for j := range c.Put[i].Decls {
-				w.coming[group(&c.Put[i].File, c.Put[i].Decls[j].Kind)]++
-			}
-		}
+		w := &fileWriter{transaction: t, repository: repository, packages: map[string]int64{}, units: rows.Filler{Repository: repository, Last: t.lastChunk}}
+		w.units.Expect(c.Put)
 		for _, path := range c.Remove {
 			if err := w.remove(path); err != nil {
 				return err
@@ -151,12 +140,7 @@ type fileWriter struct {
 	repository int64
 	packages   map[string]int64
 	lost       bool // calls were removed
-
-	// By group: the last chunk, and how many declarations there are to write. What is
-	// added to chunks.
-	last   map[int64]int64
-	coming map[int64]int
-	chunks map[int64]*termed
+	units      rows.Filler
 }
 
 func (w *fileWriter) packageID(path string) (int64, error) {
@@ -229,7 +213,7 @@ func (w *fileWriter) put(p *knowledge.Parsed) error {
 			}
 		} else {
 			_, err = w.insert("INSERT INTO decl (file, package, unit, kind, name, short, nth, start, end, doc_start, doc_end, line, end_line, head, broken) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-				file, pkg, unit, int(d.Kind), d.Name, short(d.Name), d.Nth, at.start, at.end, at.docStart, at.docEnd, at.line, at.endLine, at.head, at.broken)
+				file, pkg, unit, int(d.Kind), d.Name, rows.Short(d.Name), d.Nth, at.start, at.end, at.docStart, at.docEnd, at.line, at.endLine, at.head, at.broken)
 		}
 		if err != nil {
 			return err
@@ -238,12 +222,9 @@ func (w *fileWriter) put(p *knowledge.Parsed) error {
 	return w.drop(old)
 }
 
-// short returns the name without its receiver.
-func short(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
-
 func (w *fileWriter) file(p *knowledge.Parsed, pkg int64) (int64, error) {
 	st := &p.Stored
-	values := []any{filepath.Base(p.Path), pkg, p.Package, p.Module, p.PackageName, classBits(p.Class, p.Generated), p.Platform, p.Constraint, p.Broken,
+	values := []any{filepath.Base(p.Path), pkg, p.Package, p.Module, p.PackageName, rows.ClassBits(p.Class, p.Generated), p.Platform, p.Constraint, p.Broken,
 		strings.Join(p.Imports, "\n"), st.Problem, st.Size, nanos(st.Time), st.Hash[:], st.Blob[:], st.Calls[:], w.repository, p.Path}
 	id, known, err := w.number("SELECT id FROM file WHERE repository = ? AND path = ?", w.repository, p.Path)
 	switch {
@@ -305,13 +286,13 @@ func (w *fileWriter) orphan(unit int64) error {
 
 // unit returns the unit of a declaration, which it makes if it is new.
 func (w *fileWriter) unit(p *knowledge.Parsed, pkg int64, d *knowledge.Facts) (int64, error) {
-	g := group(&p.File, d.Kind)
-	first, last := within(w.repository, g, g+1)
+	g := rows.Group(&p.File, d.Kind)
+	first, last := rows.Within(w.repository, g, g+1)
 	id, known, err := w.number("SELECT id FROM unit WHERE tokens = ? AND comments = ? AND package = ? AND id BETWEEN ? AND ?", d.Tokens[:], d.Comments[:], pkg, first, last)
 	if err != nil || known {
 		return id, err
 	}
-	if id, err = w.newUnit(g, &d.Terms); err != nil {
+	if id, err = w.units.Unit(g, &d.Terms); err != nil {
 		return 0, err
 	}
 	if err := w.exec("INSERT INTO unit VALUES (?, ?, ?, ?, ?)", id, pkg, d.Tokens[:], d.Comments[:], strings.Join(d.Names, "\n")); err != nil {
@@ -347,7 +328,7 @@ func (s *Store) Finish(ctx context.Context, repository, update int64, sn knowled
 
 // collect removes units and packages of which no declaration, and no file, is left.
 func (t *transaction) collect(repository int64) error {
-	first, last := within(repository, 0, groups)
+	first, last := rows.Within(repository, 0, rows.Groups)
 	var gone []int64
 	if err := t.rows(func(scan func(...any) error) error {
 		var id int64

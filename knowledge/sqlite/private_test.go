@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"tracerag/knowledge/knowledgetest"
 )
 
 // TestPrivate says that nobody else can read a store, and that git does not see it.
@@ -19,7 +21,7 @@ func TestPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	fill(t, s, "a.go", "F")
+	knowledgetest.Fill(t, s, "a.go", "F")
 	for _, f := range []string{file, file + "-wal", filepath.Dir(file)} {
 		if fi, err := os.Stat(f); err != nil || fi.Mode().Perm()&0o77 != 0 {
 			t.Errorf("%s: %v, %v", f, fi.Mode(), err)

@@ -10,6 +10,7 @@ import (
 	"tracerag/code"
 	"tracerag/code/words"
 	"tracerag/knowledge"
+	"tracerag/knowledge/rows"
 )
 
 // Repositories is of [knowledge.Reader]. They are in the order of their names.
@@ -78,7 +79,7 @@ func scanDecl(scan func(...any) error, d *knowledge.Decl, unit *int64) error {
 		&d.Kind, &d.Name, &names, &d.Nth, &d.Start, &d.End, &d.Doc.Start, &d.Doc.End, &d.Line, &d.EndLine, &d.Head, &d.Broken, &tokens, &comments, unit); err != nil {
 		return err
 	}
-	d.Class, d.Generated = bitsClass(class, platform)
+	d.Class, d.Generated = rows.BitsClass(class, platform)
 	if names != "" {
 		d.Names = strings.Split(names, "\n")
 	}
@@ -121,7 +122,7 @@ func inRepositories(repositories []int64) string {
 func (s *Store) Named(ctx context.Context, names []string, repositories []int64) ([]knowledge.Decl, error) {
 	shorts := make([]string, len(names))
 	for i, n := range names {
-		shorts[i] = short(n)
+		shorts[i] = rows.Short(n)
 	}
 	// By the short name, which has no case: which of them are meant is looked at below.
 	list, err := s.decls(ctx, "WHERE (d.short IN (SELECT value FROM json_each(?1)) OR d.unit IN (SELECT unit FROM member WHERE name IN (SELECT value FROM json_each(?1))))"+inRepositories(repositories),
@@ -129,39 +130,7 @@ func (s *Store) Named(ctx context.Context, names []string, repositories []int64)
 	if err != nil {
 		return nil, err
 	}
-	keep := make([]bool, len(list))
-	for _, n := range names {
-		for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
-			found := false
-			for i := range list {
-				if called(&list[i].Decl, n, same) {
-					keep[i], found = true, true
-				}
-			}
-			if found {
-				break
-			}
-		}
-	}
-	var out []knowledge.Decl
-	for i, d := range list {
-		if keep[i] {
-			out = append(out, d)
-		}
-	}
-	return out, nil
-}
-
-// called reports whether a declaration is called so.
-func called(d *code.Decl, name string, same func(a, b string) bool) bool {
-	if same(d.Name, name) || slices.ContainsFunc(d.Names, func(n string) bool { return same(n, name) }) {
-		return true
-	}
-	receiver, method, ok := strings.Cut(d.Name, ".")
-	if !ok {
-		return false
-	}
-	return same(method, name) || same(strings.Trim(receiver, "(*)")+"."+method, name)
+	return rows.Called(list, names), nil
 }
 
 // Quoting is of [knowledge.Reader].
@@ -175,7 +144,7 @@ func (s *Store) Quoting(ctx context.Context, texts []string, repositories []int6
 		// times as long, and is for texts without words.
 		query, args := "SELECT DISTINCT unit FROM literal WHERE instr(text, ?1)", []any{text}
 		if terms := words.Terms(text); len(terms) > 0 {
-			having, err := s.having(ctx, terms, repositories)
+			having, err := rows.Quoting(s.source(ctx), terms, repositories)
 			if err != nil {
 				return nil, err
 			}
@@ -191,42 +160,6 @@ func (s *Store) Quoting(ctx context.Context, texts []string, repositories []int6
 		}
 	}
 	return s.decls(ctx, "WHERE d.unit IN (SELECT value FROM json_each(?1)) AND d.kind IN (1, 2)"+inRepositories(repositories), array(units), array(repositories))
-}
-
-// having returns the units that have all of the terms in their literals.
-func (s *Store) having(ctx context.Context, terms []string, repositories []int64) ([]int64, error) {
-	terms = slices.Compact(slices.Sorted(slices.Values(terms)))
-	ids, err := s.ids(ctx, repositories)
-	if err != nil {
-		return nil, err
-	}
-	chunks, err := s.chunks(ctx, scope{ids, 0, groups}, terms)
-	if err != nil {
-		return nil, err
-	}
-	var list []int64
-	for _, c := range chunks {
-		if slices.ContainsFunc(c.rows, func(row []byte) bool { return row == nil }) {
-			continue
-		}
-		has := map[uint16]int{}
-		for t := range c.rows {
-			if err := c.each(t, func(unit uint16, _ uint32, _ uint16, n *counts) {
-				if n[inLiterals] > 0 {
-					has[unit]++
-				}
-			}); err != nil {
-				return nil, err
-			}
-		}
-		for unit, n := range has {
-			if n == len(terms) {
-				list = append(list, c.first|int64(unit))
-			}
-		}
-	}
-	slices.Sort(list)
-	return list, nil
 }
 
 // ids returns the repositories asked for: all if none are.
@@ -296,19 +229,8 @@ func (s *Store) In(ctx context.Context, files []int64) ([]knowledge.Decl, error)
 
 // Files is of [knowledge.Reader].
 func (s *Store) Files(ctx context.Context, paths []string, repositories []int64) ([]knowledge.File, error) {
-	bases := make([]string, len(paths))
-	asked := map[string][]string{} // by base: hundreds of files have one name
-	for i, p := range paths {
-		bases[i] = p[strings.LastIndexByte(p, '/')+1:]
-		asked[bases[i]] = append(asked[bases[i]], p)
-	}
-	list, err := s.fileRows(ctx, "f.base IN (SELECT value FROM json_each(?1))"+inRepositories(repositories), array(bases), array(repositories))
-	return slices.DeleteFunc(list, func(f knowledge.File) bool {
-		return !slices.ContainsFunc(asked[f.Path[strings.LastIndexByte(f.Path, '/')+1:]], func(p string) bool {
-			before, ok := strings.CutSuffix(f.Path, p)
-			return ok && (before == "" || before[len(before)-1] == '/')
-		})
-	}), err
+	list, err := s.fileRows(ctx, "f.base IN (SELECT value FROM json_each(?1))"+inRepositories(repositories), array(rows.Bases(paths)), array(repositories))
+	return rows.Files(list, paths), err
 }
 
 // Product is of [knowledge.Reader].
@@ -329,7 +251,7 @@ func (s *Store) fileRows(ctx context.Context, where string, args ...any) ([]know
 		if err := scan(&f.ID, &f.Repository, &f.Path, &f.Entry.Package, &f.Module, &f.PackageName, &class, &platform, &f.Constraint, &f.Broken, &imports, &f.Problem, &f.Size, &mtime, &hash); err != nil {
 			return err
 		}
-		f.Class, f.Generated = bitsClass(class, platform)
+		f.Class, f.Generated = rows.BitsClass(class, platform)
 		if mtime != 0 {
 			f.Time = time.Unix(0, mtime)
 		}

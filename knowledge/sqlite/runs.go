@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tracerag/knowledge"
+	"tracerag/knowledge/rows"
 )
 
 // Traces is of [knowledge.Writer].
@@ -78,36 +79,21 @@ func (s *Store) RemoveRuns(ctx context.Context, traces []string) error {
 	})
 }
 
-// Functions of runs and declarations are the same if package, name and number are. Of
-// several (one for each platform) those are meant that are in a file of the function's file's
-// name; if none is, the function has moved, and all are.
 const sameFunction = ` FROM symbol s
 	JOIN package p ON p.path = s.package
 	JOIN decl d ON d.package = p.id AND d.name = s.name AND d.nth = s.nth AND d.kind IN (1, 2)
 	JOIN file f ON f.id = d.file `
 
 // declsOf returns the declarations of functions of runs.
-func (s *Store) declsOf(ctx context.Context, symbols []int64) (map[int64][]int64, error) {
-	here, elsewhere := map[int64][]int64{}, map[int64][]int64{}
-	err := s.rows(ctx, func(scan func(...any) error) error {
+func (s *Store) declsOf(ctx context.Context, symbols []int64) (*rows.Matches, error) {
+	m := &rows.Matches{}
+	return m, s.rows(ctx, func(scan func(...any) error) error {
 		var symbol, decl int64
 		var same bool
-		if err := scan(&symbol, &decl, &same); err != nil {
-			return err
-		}
-		if same {
-			here[symbol] = append(here[symbol], decl)
-		} else {
-			elsewhere[symbol] = append(elsewhere[symbol], decl)
-		}
-		return nil
+		err := scan(&symbol, &decl, &same)
+		m.Add(symbol, decl, same)
+		return err
 	}, "SELECT s.id, d.id, f.base = s.base"+sameFunction+"WHERE s.id IN (SELECT value FROM json_each(?)) ORDER BY s.id, d.id", array(symbols))
-	for symbol, decls := range elsewhere {
-		if here[symbol] == nil {
-			here[symbol] = decls
-		}
-	}
-	return here, err
 }
 
 // symbolsOf returns the functions of runs that are one of the declarations, each with
@@ -124,16 +110,11 @@ func (s *Store) symbolsOf(ctx context.Context, decls []int64) (map[int64][]int64
 		WHERE d.id IN (SELECT value FROM json_each(?)) AND d.kind IN (1, 2)`, array(decls)); err != nil {
 		return nil, err
 	}
-	all, err := s.declsOf(ctx, symbols)
-	for symbol, list := range all {
-		list = slices.DeleteFunc(list, func(d int64) bool { return !slices.Contains(decls, d) })
-		if len(list) == 0 {
-			delete(all, symbol)
-		} else {
-			all[symbol] = list
-		}
+	m, err := s.declsOf(ctx, symbols)
+	if err != nil {
+		return nil, err
 	}
-	return all, err
+	return m.Ours(decls), nil
 }
 
 // ranEdges returns the calls of runs of which one end, a column's name, is one of the
@@ -143,40 +124,20 @@ func (s *Store) ranEdges(ctx context.Context, ids []int64, end string) ([]knowle
 	if err != nil || len(ours) == 0 {
 		return nil, err
 	}
-	type call struct {
-		caller, callee, count int64
-		trace                 string
-	}
-	var calls []call
-	var ends []int64
+	var calls []rows.RanCall
 	if err := s.rows(ctx, func(scan func(...any) error) error {
-		var c call
-		err := scan(&c.caller, &c.callee, &c.count, &c.trace)
-		calls, ends = append(calls, c), append(ends, c.caller, c.callee)
+		var c rows.RanCall
+		err := scan(&c.Caller, &c.Callee, &c.Count, &c.Trace)
+		calls = append(calls, c)
 		return err
 	}, "SELECT c.caller, c.callee, c.count, r.trace FROM ran_call c JOIN run r ON r.id = c.run WHERE c."+end+" IN (SELECT value FROM json_each(?))", array(keys(ours))); err != nil {
 		return nil, err
 	}
-	slices.Sort(ends)
-	all, err := s.declsOf(ctx, slices.Compact(ends))
+	m, err := s.declsOf(ctx, rows.Ends(calls))
 	if err != nil {
 		return nil, err
 	}
-	var list []knowledge.Edge
-	for _, c := range calls {
-		callers, callees := all[c.caller], all[c.callee]
-		if end == "caller" {
-			callers = ours[c.caller]
-		} else {
-			callees = ours[c.callee]
-		}
-		for _, from := range callers {
-			for _, to := range callees {
-				list = append(list, knowledge.Edge{Kind: knowledge.Ran, Caller: from, Callee: to, Site: -1, Count: c.count, Trace: c.trace})
-			}
-		}
-	}
-	return list, nil
+	return rows.RanEdges(calls, m.All(), ours, end == "caller"), nil
 }
 
 func keys[V any](m map[int64]V) []int64 {

@@ -15,6 +15,7 @@ import (
 
 	"tracerag/code"
 	"tracerag/knowledge"
+	"tracerag/knowledge/knowledgetest"
 )
 
 func openTemp(t *testing.T) *Store {
@@ -25,39 +26,6 @@ func openTemp(t *testing.T) *Store {
 	}
 	t.Cleanup(func() { s.Close() })
 	return s
-}
-
-// fill puts one file with functions into a store.
-func fill(t *testing.T, s *Store, path string, names ...string) int64 {
-	t.Helper()
-	id, err := tryFill(s, path, names...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
-func tryFill(s *Store, path string, names ...string) (int64, error) {
-	ctx := context.Background()
-	id, n, err := s.Begin(ctx, knowledge.Repository{Name: "r", Root: "/r", Modules: []code.Module{{Path: "example.com/r", Dir: "."}}})
-	if err != nil {
-		return 0, err
-	}
-	p := knowledge.Parsed{File: knowledge.File{Entry: code.Entry{Path: path, Package: "example.com/r"}, PackageName: "r"}}
-	for i, name := range names {
-		d := knowledge.Facts{Decl: code.Decl{Kind: code.Func, Name: name, Nth: 1, Span: code.Span{Start: 10 * i, End: 10*i + 9}}, Literals: []string{"text of " + name}}
-		if strings.Contains(name, ".") {
-			d.Kind = code.Method
-		}
-		copy(d.Tokens[:], name)
-		d.Terms.Name = []string{strings.ToLower(name)}
-		d.Terms.Body = []string{"common", `od"d`, "π"}
-		p.Decls = append(p.Decls, d)
-	}
-	if err := s.Write(ctx, id, knowledge.Change{Put: []knowledge.Parsed{p}}); err != nil {
-		return id, err
-	}
-	return id, s.Finish(ctx, id, n, knowledge.Snapshot{Commit: "c"}, code.Hash{})
 }
 
 func dumped1(t *testing.T, s *Store) string {
@@ -73,7 +41,7 @@ func dumped1(t *testing.T, s *Store) string {
 // still there, and what that version adds. A program that knows today's refuses the result.
 func TestMigration(t *testing.T) {
 	s := openTemp(t)
-	fill(t, s, "a.go", "F", "G")
+	knowledgetest.Fill(t, s, "a.go", "F", "G")
 	before := dumped1(t, s)
 	s.Close()
 
@@ -89,7 +57,7 @@ func TestMigration(t *testing.T) {
 	if err := newer.read.QueryRow("SELECT owner FROM repository").Scan(&owner); err != nil || owner != "somebody" {
 		t.Errorf("the new column has %q, %v", owner, err)
 	}
-	fill(t, newer, "b.go", "H")
+	knowledgetest.Fill(t, newer, "b.go", "H")
 	newer.Close()
 
 	for what, open := range map[string]func(context.Context, string) (*Store, error){"writing": Open, "reading": OpenRead} {
@@ -107,7 +75,7 @@ func TestMigration(t *testing.T) {
 func TestVersion1(t *testing.T) {
 	ctx := t.Context()
 	fresh := openTemp(t)
-	fill(t, fresh, "a.go", "F", "G")
+	knowledgetest.Fill(t, fresh, "a.go", "F", "G")
 	want := dumped1(t, fresh)
 
 	file := filepath.Join(t.TempDir(), "knowledge.db")
@@ -149,7 +117,7 @@ func TestVersion1(t *testing.T) {
 	if err := two.SetCommits(ctx, 1, nil, []string{"c"}); err != nil {
 		t.Fatal(err)
 	}
-	fill(t, two, "a.go", "F", "G")
+	knowledgetest.Fill(t, two, "a.go", "F", "G")
 	if got := dumped1(t, two); got != want {
 		t.Errorf("made again it has\n%s\na new one has\n%s", got, want)
 	}
@@ -167,7 +135,7 @@ func TestVersion5(t *testing.T) {
 	if _, err := older.write.ExecContext(ctx, "INSERT INTO vector VALUES (x'01', x'01', 'm', x'01')"); err != nil {
 		t.Fatal(err)
 	}
-	fill(t, older, "a.go", "F", "G")
+	knowledgetest.Fill(t, older, "a.go", "F", "G")
 	want := dumped1(t, older)
 	older.Close()
 
@@ -193,7 +161,7 @@ func TestVersion5(t *testing.T) {
 	if err := newest.read.QueryRow("SELECT count(*) FROM vector").Scan(&vectors); err != nil || vectors != 1 {
 		t.Errorf("%d vectors, %v", vectors, err)
 	}
-	fill(t, newest, "a.go", "F", "G")
+	knowledgetest.Fill(t, newest, "a.go", "F", "G")
 	if got := dumped1(t, newest); got != want {
 		t.Errorf("made again it has\n%s\nbefore it had\n%s", got, want)
 	}
@@ -240,7 +208,7 @@ func TestOpenWaits(t *testing.T) {
 // TestFailedMigration leaves the file at the version that it had.
 func TestFailedMigration(t *testing.T) {
 	s := openTemp(t)
-	fill(t, s, "a.go", "F")
+	knowledgetest.Fill(t, s, "a.go", "F")
 	before := dumped1(t, s)
 	s.Close()
 	if _, err := open(t.Context(), s.file, append(slices.Clip(migrations), "CREATE TABLE more (x)", "no SQL")); err == nil {
@@ -304,7 +272,7 @@ func TestDamaged(t *testing.T) {
 	for i := range 2000 {
 		names = append(names, fmt.Sprintf("F%d", i))
 	}
-	fill(t, s, "a.go", names...)
+	knowledgetest.Fill(t, s, "a.go", names...)
 	s.Close()
 	text, err := os.ReadFile(s.file)
 	if err != nil {
@@ -319,7 +287,7 @@ func TestDamaged(t *testing.T) {
 	bad, err := Open(t.Context(), s.file)
 	if err == nil {
 		defer bad.Close()
-		_, err = tryFill(bad, "a.go", "F1", "F2")
+		_, err = knowledgetest.TryFill(bad, "a.go", "F1", "F2")
 	}
 	var e *DamagedError
 	if !errors.As(err, &e) || !strings.Contains(err.Error(), s.file) {
@@ -331,7 +299,7 @@ func TestDamaged(t *testing.T) {
 // do.
 func TestFull(t *testing.T) {
 	s := openTemp(t)
-	fill(t, s, "a.go", "F", "G")
+	knowledgetest.Fill(t, s, "a.go", "F", "G")
 	before := dumped1(t, s)
 	var pages int
 	if err := s.conn.QueryRowContext(t.Context(), "PRAGMA page_count").Scan(&pages); err != nil {
@@ -344,7 +312,7 @@ func TestFull(t *testing.T) {
 	for i := range 5000 {
 		names = append(names, fmt.Sprintf("Function%d", i))
 	}
-	_, err := tryFill(s, "b.go", names...)
+	_, err := knowledgetest.TryFill(s, "b.go", names...)
 	var e *FullError
 	if !errors.As(err, &e) || !strings.Contains(err.Error(), "free some space") {
 		t.Errorf("a full disk: %v", err)
@@ -362,7 +330,7 @@ func TestFull(t *testing.T) {
 // asks for none.
 func TestReadOnly(t *testing.T) {
 	s := openTemp(t)
-	fill(t, s, "a.go", "F")
+	knowledgetest.Fill(t, s, "a.go", "F")
 	s.Close()
 	dir := filepath.Dir(s.file)
 	if err := os.Chmod(dir, 0o500); err != nil {
@@ -378,7 +346,7 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("reading: %v, %v", list, err)
 	}
 	var e *UnwritableError
-	if _, err := tryFill(r, "b.go", "G"); !errors.As(err, &e) {
+	if _, err := knowledgetest.TryFill(r, "b.go", "G"); !errors.As(err, &e) {
 		t.Errorf("writing into a store that is open for reading: %v", err)
 	}
 	if os.Geteuid() != 0 {
@@ -391,7 +359,7 @@ func TestReadOnly(t *testing.T) {
 // TestOneTransaction writes a change of which the second file can't be written: the first one is not there.
 func TestOneTransaction(t *testing.T) {
 	s := openTemp(t)
-	id := fill(t, s, "a.go", "F")
+	id := knowledgetest.Fill(t, s, "a.go", "F")
 	before := dumped1(t, s)
 	c := knowledge.Change{Remove: []string{"a.go"}, Put: []knowledge.Parsed{{File: knowledge.File{Entry: code.Entry{Path: "b.go"}}}, {File: knowledge.File{Entry: code.Entry{Path: "c.go"}},
 		Decls: []knowledge.Facts{{Decl: code.Decl{Kind: code.Func, Name: "X", Nth: 1}}}}}}
@@ -406,97 +374,5 @@ func TestOneTransaction(t *testing.T) {
 	}
 	if err := s.Write(t.Context(), id, knowledge.Change{Remove: []string{"a.go"}}); err != nil {
 		t.Errorf("after a change that failed: %v", err)
-	}
-}
-
-// TestUpdates says that of two updates of one repository the later one says when it is
-// complete.
-func TestUpdates(t *testing.T) {
-	s, ctx := openTemp(t), t.Context()
-	id := fill(t, s, "a.go", "F")
-	r := knowledge.Repository{Name: "r", Root: "/r"}
-	_, first, _ := s.Begin(ctx, r)
-	_, second, _ := s.Begin(ctx, r)
-	incomplete := func() bool {
-		all, err := s.Repositories(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return all[0].Incomplete
-	}
-	if err := s.Finish(ctx, id, first, knowledge.Snapshot{}, code.Hash{}); err != nil || !incomplete() {
-		t.Errorf("the first update ended, and the second goes on: incomplete is %v, %v", incomplete(), err)
-	}
-	if err := s.Finish(ctx, id, second, knowledge.Snapshot{}, code.Hash{}); err != nil || incomplete() {
-		t.Errorf("both ended: incomplete is %v, %v", incomplete(), err)
-	}
-}
-
-// TestTerms says that terms are found as they are, whatever is in them.
-func TestTerms(t *testing.T) {
-	s := openTemp(t)
-	fill(t, s, "a.go", "F", "G")
-	for term, want := range map[string]int{"f": 1, "common": 2, `od"d`: 2, "π": 2, "od": 0, "": 0, "AND": 0} {
-		hits, err := s.Search(t.Context(), knowledge.Query{Terms: []string{term}, Limit: 5})
-		if err != nil || len(hits) != want {
-			t.Errorf("%q is in %d functions, %v; want %d", term, len(hits), err, want)
-		}
-	}
-}
-
-// TestRuns takes runs in, and asks who called whom.
-func TestRuns(t *testing.T) {
-	s, ctx := openTemp(t), t.Context()
-	fill(t, s, "a.go", "F", "T.M", "(*T).N", "Lonely")
-	fn := func(name string, n int64) knowledge.Function {
-		return knowledge.Function{Package: "example.com/r", Name: name, Nth: 1, Base: "a.go", Calls: n}
-	}
-	run := knowledge.Run{Trace: "11111111", Dir: "/d", Package: "example.com/r", Test: "TestF", Command: "go test", Snapshot: "c", Passed: true}
-	x := knowledge.Executed{Functions: []knowledge.Function{fn("F", 2), fn("T.M", 3), fn("gone", 1)}, Calls: []knowledge.Counted{{Caller: 0, Callee: 1, Count: 3}, {Caller: 1, Callee: 2, Count: 1}}}
-	other := run
-	other.Trace, other.Test = "22222222", "TestG"
-	for _, r := range []knowledge.Run{run, other, run} {
-		if err := s.AddRun(ctx, r, x); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f, _ := s.Named(ctx, []string{"F", "M"}, nil)
-	if len(f) != 2 {
-		t.Fatalf("declarations: %v", f)
-	}
-	edges, err := s.Callees(ctx, []int64{f[0].ID})
-	if err != nil || len(edges) != 2 || edges[0] != (knowledge.Edge{Kind: knowledge.Ran, Caller: f[0].ID, Callee: f[1].ID, Site: -1, Count: 3, Trace: "11111111"}) {
-		t.Errorf("calls of F: %+v, %v", edges, err)
-	}
-	back, err := s.Callers(ctx, []int64{f[1].ID})
-	if err != nil || fmt.Sprint(back) != fmt.Sprint(edges) {
-		t.Errorf("callers of M: %+v, %v", back, err)
-	}
-	run.Repository, other.Repository = 1, 1
-	runs, err := s.Runs(ctx, []int64{f[0].ID, f[1].ID})
-	if err != nil || len(runs) != 2 || runs[0] != run || runs[1] != other {
-		t.Errorf("runs: %+v, %v", runs, err)
-	}
-	if err := s.RemoveRuns(ctx, []string{"11111111", "22222222"}); err != nil {
-		t.Fatal(err)
-	}
-	if d := dumped1(t, s); strings.Contains(d, "11111111") || strings.Contains(d, `"T.M"	1	"a.go"`) {
-		t.Errorf("after the removal of all runs:\n%s", d)
-	}
-}
-
-// TestForget removes a repository. Nothing of it is left.
-func TestForget(t *testing.T) {
-	s := openTemp(t)
-	empty := dumped1(t, s)
-	id := fill(t, s, "a.go", "F", "G")
-	if err := s.SetCommits(t.Context(), id, []knowledge.Commit{{ID: "x", Files: []string{"a.go"}}}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Forget(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
-	if got := dumped1(t, s); got != empty {
-		t.Errorf("left is\n%s", got)
 	}
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,76 +14,6 @@ import (
 	"tracerag/code"
 	"tracerag/knowledge"
 )
-
-// TestSummaries: what was set is there, for its level and model alone; the last one counts.
-func TestSummaries(t *testing.T) {
-	ctx := t.Context()
-	s := openTemp(t)
-	key := func(l knowledge.Level, n byte) knowledge.SummaryKey {
-		return knowledge.SummaryKey{Level: l, Hash: code.Hash{n}}
-	}
-	a := knowledge.Summary{SummaryKey: key(knowledge.DeclSummary, 1), Text: "draws 'it'\n"}
-	b := knowledge.Summary{SummaryKey: key(knowledge.FileSummary, 1), Text: "", Substitute: true}
-	other := knowledge.Summary{SummaryKey: a.SummaryKey, Text: "says another"}
-	set := func(model string, list ...knowledge.Summary) {
-		t.Helper()
-		if err := s.SetSummaries(ctx, model, list); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set("m", a, b)
-	set("n", other)
-	set("m")
-	check := func(s *Store, model string, want ...knowledge.Summary) {
-		t.Helper()
-		got, err := s.Summaries(ctx, model, []knowledge.SummaryKey{a.SummaryKey, b.SummaryKey, key(knowledge.PackageSummary, 1), key(knowledge.DeclSummary, 2)})
-		all := map[knowledge.SummaryKey]knowledge.Summary{}
-		for _, x := range want {
-			all[x.SummaryKey] = x
-		}
-		if err != nil || !maps.Equal(got, all) {
-			t.Errorf("%s has %v, %v; want %v", model, got, err, all)
-		}
-	}
-	check(s, "m", a, b)
-	check(s, "n", other)
-	check(s, "o")
-	if got, err := s.Summaries(ctx, "m", nil); err != nil || len(got) != 0 {
-		t.Errorf("no keys: %v, %v", got, err)
-	}
-	a.Text = "draws it better"
-	set("m", a)
-	check(s, "m", a, b)
-
-	// They belong to no repository.
-	id := fill(t, s, "a.go", "F")
-	if err := s.Forget(ctx, id); err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	again, err := Open(ctx, s.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
-	check(again, "m", a, b)
-}
-
-// TestAnswers: an answer is there under its key, also an empty one.
-func TestAnswers(t *testing.T) {
-	s := openTemp(t)
-	if got, err := s.Answer(t.Context(), "k"); got != nil || err != nil {
-		t.Errorf("%q %v", got, err)
-	}
-	for _, want := range []string{"one", "two", ""} {
-		if err := s.KeepAnswer(t.Context(), "k", []byte(want)); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := s.Answer(t.Context(), "k"); string(got) != want || err != nil {
-			t.Errorf("%q %v", got, err)
-		}
-	}
-}
 
 // TestVersion4 opens a store that had no summaries.
 func TestVersion4(t *testing.T) {

@@ -1,7 +1,8 @@
-package sqlite
+package knowledgetest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,43 +12,11 @@ import (
 
 	"tracerag/code"
 	"tracerag/knowledge"
+	"tracerag/knowledge/rows"
 )
 
-// FuzzPostings decodes rows, which must not panic, and encodes what it found.
-func FuzzPostings(f *testing.F) {
-	var all []byte
-	for i, c := range append(usual[1:], counts{1, 2, 3, 4, 5, 60_000}, counts{}) {
-		all = appendPosting(all, uint16(100*i), c)
-	}
-	f.Add(all)
-	f.Add([]byte{0, 0, 63, 128})
-	f.Fuzz(func(t *testing.T, row []byte) {
-		type posting struct {
-			unit uint16
-			counts
-		}
-		decode := func(row []byte) (list []posting, err error) {
-			err = eachPosting(row, func(unit, code uint16, c *counts) {
-				if code != 0 && usual[code] != *c {
-					t.Errorf("code %d has %v", code, *c)
-				}
-				list = append(list, posting{unit, *c})
-			})
-			return list, err
-		}
-		list, err := decode(row)
-		if err != nil {
-			return
-		}
-		var again []byte
-		for _, p := range list {
-			again = appendPosting(again, p.unit, p.counts)
-		}
-		if got, err := decode(again); err != nil || !slices.Equal(got, list) {
-			t.Errorf("%v became %v, %v", list, got, err)
-		}
-	})
-}
+// chunkUnits is more than the units that a store has in one row.
+const chunkUnits = 1 << rows.ChunkShift
 
 // someFile has functions with random words.
 func someFile(r *rand.Rand, name string, functions int) knowledge.Parsed {
@@ -70,11 +39,11 @@ func someFile(r *rand.Rand, name string, functions int) knowledge.Parsed {
 	return p
 }
 
-// TestScores holds searches in a store that was written in many steps, with files that were removed
+// testScores holds searches in a store that was written in many steps, with files that were removed
 // and replaced, against the formula over all functions that are left; and against a store that was
 // written at once.
-func TestScores(t *testing.T) {
-	ctx, s := t.Context(), openTemp(t)
+func testScores(t *testing.T, at At) {
+	ctx, s := t.Context(), at.open(t)
 	id, n, err := s.Begin(ctx, knowledge.Repository{Name: "r", Root: "/r"})
 	if err != nil {
 		t.Fatal(err)
@@ -145,20 +114,18 @@ func TestScores(t *testing.T) {
 	write("c.go", 700)
 	check("less again")
 
-	fresh := openTemp(t)
-	_, first, err := fresh.Begin(ctx, knowledge.Repository{Name: "r", Root: "/r"})
+	fresh := at.new(t).open(t)
+	freshID, first, err := fresh.Begin(ctx, knowledge.Repository{Name: "r", Root: "/r"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fresh.Write(ctx, id, knowledge.Change{Put: []knowledge.Parsed{files["b.go"], files["c.go"], files["d.go"]}}); err != nil {
+	if err := fresh.Write(ctx, freshID, knowledge.Change{Put: []knowledge.Parsed{files["b.go"], files["c.go"], files["d.go"]}}); err != nil {
 		t.Fatal(err)
 	}
-	for s, n := range map[*Store]int64{s: n, fresh: first} {
-		if err := s.Finish(ctx, id, n, knowledge.Snapshot{}, code.Hash{}); err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(s.Finish(ctx, id, n, knowledge.Snapshot{}, code.Hash{}), fresh.Finish(ctx, freshID, first, knowledge.Snapshot{}, code.Hash{})); err != nil {
+		t.Fatal(err)
 	}
-	if dumped1(t, s) != dumped1(t, fresh) {
+	if dump(t, s) != dump(t, fresh) {
 		t.Error("the store is not as one that was written at once")
 	}
 
@@ -168,18 +135,15 @@ func TestScores(t *testing.T) {
 	for _, name := range []string{"b.go", "c.go", "d.go"} {
 		write(name, 0)
 	}
-	for _, table := range []string{"chunk", "posting"} {
-		var left int
-		if err := s.read.QueryRow("SELECT count(*) FROM " + table).Scan(&left); err != nil || left > 0 {
-			t.Errorf("without files %s has %d rows, %v", table, left, err)
-		}
+	if rarity, err := s.Rarity(ctx, []string{"w0", "r"}, nil); err != nil || rarity.Functions != 0 || rarity.With[0] != 0 || rarity.With[1] != 0 {
+		t.Errorf("without files: %+v, %v", rarity, err)
 	}
 }
 
 func withTerm(files map[string]knowledge.Parsed, term string) (n int) {
 	for _, f := range files {
 		for i := range f.Decls {
-			for _, terms := range fields(&f.Decls[i].Terms) {
+			for _, terms := range rows.Fields(&f.Decls[i].Terms) {
 				if slices.Contains(terms, term) {
 					n++
 					break
@@ -196,12 +160,12 @@ func plainScores(files map[string]knowledge.Parsed, query []string) map[string]f
 	for _, f := range files {
 		for i := range f.Decls {
 			functions++
-			for _, terms := range fields(&f.Decls[i].Terms) {
+			for _, terms := range rows.Fields(&f.Decls[i].Terms) {
 				length += float64(len(terms))
 			}
 		}
 	}
-	weight := [6]float64{weights.Name, weights.Receiver, weights.Doc, weights.Package, weights.Body, weights.Literals}
+	weight := [6]float64{rows.Weights.Name, rows.Weights.Receiver, rows.Weights.Doc, rows.Weights.Package, rows.Weights.Body, rows.Weights.Literals}
 	scores := map[string]float64{}
 	for _, term := range query {
 		with := float64(withTerm(files, term))
@@ -209,7 +173,7 @@ func plainScores(files map[string]knowledge.Parsed, query []string) map[string]f
 		for _, f := range files {
 			for i := range f.Decls {
 				frequency, own := 0.0, 0.0
-				for field, terms := range fields(&f.Decls[i].Terms) {
+				for field, terms := range rows.Fields(&f.Decls[i].Terms) {
 					own += float64(len(terms))
 					for _, x := range terms {
 						if x == term {

@@ -1,0 +1,87 @@
+package rows
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"tracerag/code"
+	"tracerag/knowledge"
+)
+
+// Numbers is a vector of length 1 as bytes, so that a product of two is their cosine: float32,
+// little-endian.
+func Numbers(v []float32) []byte {
+	length := 0.
+	for _, x := range v {
+		length += float64(x) * float64(x)
+	}
+	length = math.Sqrt(length)
+	out := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(float64(x)/max(length, 1e-30))))
+	}
+	return out
+}
+
+func product(a, b []byte) (sum float64) {
+	for i := 0; i+4 <= len(a); i += 4 {
+		x := math.Float32frombits(binary.LittleEndian.Uint32(a[i:]))
+		y := math.Float32frombits(binary.LittleEndian.Uint32(b[i:]))
+		sum += float64(x) * float64(y)
+	}
+	return sum
+}
+
+// Nearest finds the declarations whose vectors are nearest to one.
+type Nearest struct {
+	asked []byte
+	list  []scored
+}
+
+type scored struct {
+	decl   int64
+	cosine float64
+}
+
+// NearestTo asks for what is near to a vector.
+func NearestTo(v []float32) *Nearest { return &Nearest{asked: Numbers(v)} }
+
+// Add takes in the vector of a declaration, as [Numbers] made it.
+func (n *Nearest) Add(decl int64, numbers []byte) {
+	if len(numbers) == len(n.asked) { // another length is of another model with that name
+		n.list = append(n.list, scored{decl, product(n.asked, numbers)})
+	}
+}
+
+// Best returns the nearest declarations, by what looks them up.
+func (n *Nearest) Best(limit int, decls func(ids []int64) ([]knowledge.Decl, error)) ([]knowledge.Near, error) {
+	slices.SortFunc(n.list, func(a, b scored) int { return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(a.decl, b.decl)) })
+	list := n.list[:min(limit, len(n.list))]
+	ids := make([]int64, len(list))
+	cosines := map[int64]float64{}
+	for i, x := range list {
+		ids[i], cosines[x.decl] = x.decl, x.cosine
+	}
+	found, err := decls(ids)
+	near := make([]knowledge.Near, len(found))
+	for i := range found {
+		near[i] = knowledge.Near{Decl: found[i], Cosine: cosines[found[i].ID]}
+	}
+	slices.SortStableFunc(near, func(a, b knowledge.Near) int { return cmp.Compare(b.Cosine, a.Cosine) })
+	return near, err
+}
+
+// Once leaves one of those declarations that have equal hashes, and with them one vector; no more than
+// limit of them.
+func Once(list []knowledge.Decl, limit int) []knowledge.Decl {
+	seen := map[[2]code.Hash]bool{}
+	list = slices.DeleteFunc(list, func(d knowledge.Decl) bool {
+		key := [2]code.Hash{d.Tokens, d.Comments}
+		was := seen[key]
+		seen[key] = true
+		return was
+	})
+	return list[:min(limit, len(list))]
+}

@@ -1,0 +1,175 @@
+// Package stores opens what keeps the knowledge of repositories, by its place: a file
+// (package sqlite), or a project of a PostgreSQL database by its URL (package postgres).
+package stores
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"tracerag/code"
+	"tracerag/filelock"
+	"tracerag/knowledge"
+	"tracerag/knowledge/index"
+	"tracerag/knowledge/lookup"
+	"tracerag/knowledge/postgres"
+	"tracerag/knowledge/rows"
+	"tracerag/knowledge/sqlite"
+)
+
+// Place is where a store is.
+type Place struct {
+	file   string
+	at     *postgres.Location // nil: a file
+	clones string
+}
+
+// At reads a place: a file's path or a database's URL. Clones is the directory of this machine's clones
+// of git URLs; "" if it has none.
+func At(place, clones string) (*Place, error) {
+	p := &Place{file: place, clones: clones}
+	if !postgres.IsURL(place) {
+		return p, nil
+	}
+	var err error
+	p.at, err = postgres.Parse(place)
+	return p, err
+}
+
+// IsDatabase reports whether the place is a database, which other machines may share.
+func (p *Place) IsDatabase() bool { return p.at != nil }
+
+// String names the place: the file, or the URL without a password.
+func (p *Place) String() string {
+	if p.at != nil {
+		return p.at.String()
+	}
+	return p.file
+}
+
+// Secret returns the password of a database, from wherever it came, and whether it is in the URL itself;
+// "" if there is none.
+func (p *Place) Secret() (password string, inURL bool) {
+	if p.at == nil {
+		return "", false
+	}
+	return p.at.Password, p.at.InURL
+}
+
+// Open opens the store for reading and writing. It is made if need be.
+func (p *Place) Open(ctx context.Context) (knowledge.Store, error) {
+	if p.at != nil {
+		s, err := postgres.Open(ctx, p.at, p.options())
+		return orNil(s, err)
+	}
+	s, err := sqlite.Open(ctx, p.file)
+	return orNil(s, err)
+}
+
+// OpenRead opens a store that is there for reading. It makes nothing: the error is a
+// [knowledge.ErrNotIndexed] if the store does not exist.
+func (p *Place) OpenRead(ctx context.Context) (knowledge.Store, error) {
+	if p.at != nil {
+		s, err := postgres.OpenRead(ctx, p.at, p.options())
+		return orNil(s, err)
+	}
+	s, err := sqlite.OpenRead(ctx, p.file)
+	return orNil(s, err)
+}
+
+func orNil[S knowledge.Store](s S, err error) (knowledge.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (p *Place) options() postgres.Options {
+	if p.clones == "" {
+		return postgres.Options{}
+	}
+	return postgres.Options{Clone: func(url string) string { return index.CloneDir(url, p.clones) }}
+}
+
+// Exists reports whether there is something to open. Of a database that is not known before.
+func (p *Place) Exists() bool {
+	if p.at != nil {
+		return true
+	}
+	_, err := os.Stat(p.file)
+	return err == nil
+}
+
+// Lock has one process at a time do what two would do twice, such as asking a model for summaries. It
+// waits for the other one, after it called waiting.
+func (p *Place) Lock(ctx context.Context, s knowledge.Store, waiting func()) (unlock func(), err error) {
+	if db, ok := s.(*postgres.Store); ok {
+		return db.Lock(ctx, waiting)
+	}
+	return filelock.Wait(ctx, p.file+"-lock", waiting)
+}
+
+// NotEmptyError says that a store can't be copied into, because something is in it.
+type NotEmptyError struct{ Place string }
+
+func (e *NotEmptyError) Error() string {
+	return fmt.Sprintf("%s has something in it already: a knowledge base is copied into an empty one", e.Place)
+}
+
+// Copy copies all that is in a store into an empty one, whole or not at all. The copy is equal, but for
+// the numbers of rows: all that was derived, recorded, and said by models is in it.
+func Copy(ctx context.Context, from, to *Place, progress func(rows int)) error {
+	source, err := from.OpenRead(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }()
+	target, err := to.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = target.Close() }()
+	err = rows.Copy(ctx, source.(rows.Copied), target.(rows.Copied), progress)
+	if errors.Is(err, rows.ErrNotEmpty) {
+		err = &NotEmptyError{to.String()}
+	}
+	if db, ok := target.(*postgres.Store); ok && err == nil {
+		err = setTexts(ctx, source, db)
+	}
+	return err
+}
+
+// setTexts adds the texts of files, which a file of knowledge does not have: of those that are on this
+// machine, and are as they were indexed.
+func setTexts(ctx context.Context, source knowledge.Store, target *postgres.Store) error {
+	from, err := source.Repositories(ctx)
+	if err != nil {
+		return err
+	}
+	to, err := target.Repositories(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range to {
+		n := slices.IndexFunc(from, func(r knowledge.Repository) bool { return r.Name == to[i].Name })
+		if n < 0 {
+			continue
+		}
+		if err := target.SetTexts(ctx, to[i].ID, func(path string, hash code.Hash) []byte {
+			text, err := lookup.ReadTree(&from[n], path)
+			if err != nil {
+				return nil
+			}
+			if sum := sha256.Sum256(text); [len(hash)]byte(sum[:len(hash)]) != hash {
+				return nil
+			}
+			return text
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
