@@ -37,7 +37,8 @@ func FuzzLines(f *testing.F) {
 		if err != nil || strings.Contains(string(text), "//line") || strings.Contains(string(text), "/*line") {
 			return
 		}
-		call, l := namesFor([][]byte{text}), newLiner("p", [][]byte{text}, len(text)%2 == 1)
+		call := namesFor([][]byte{text})
+		l := newLiner("p", call, len(text)%2 == 1)
 		l.know(before)
 		got, err := rewrite("a.go", text, call, len(text)%3 == 0, l, true)
 		if err != nil {
@@ -119,7 +120,7 @@ func (none) Import(path string) (*types.Package, error) {
 
 // FuzzReadBook: no description, however damaged, is more than an error.
 func FuzzReadBook(f *testing.F) {
-	l := newLiner("p", nil, false)
+	l := newLiner("p", namesFor(nil), false)
 	if _, err := rewrite("a.go", []byte("package p\nfunc f() { for range f { f(); g() } }"), names{enter: "E", body: "B"}, false, l, true); err != nil {
 		f.Fatal(err)
 	}

@@ -12,8 +12,10 @@ import (
 
 // names are the identifiers that a package calls the recorder by.
 type names struct {
-	enter, body, args, results, local string
-	bare                              bool // without types, which have other meanings in the package
+	enter, body, args, results string
+	marks, own, first, set     string // of lines
+	local                      string // what those of variables begin with
+	bare                       bool   // without types, which have other meanings in the package
 }
 
 // namesFor returns names that no file of a package has.
@@ -21,7 +23,8 @@ func namesFor(files [][]byte) names {
 	for suffix := ""; ; suffix += "_" {
 		prefix := "_tracerag" + suffix + "_"
 		if !slices.ContainsFunc(files, func(text []byte) bool { return bytes.Contains(text, []byte(prefix)) }) {
-			return names{prefix + "enter", prefix + "body", prefix + "args", prefix + "results", prefix, false}
+			return names{enter: prefix + "enter", body: prefix + "body", args: prefix + "args", results: prefix + "results",
+				marks: prefix + "lines", own: prefix + "own", first: prefix + "first", set: prefix + "set", local: prefix}
 		}
 	}
 }

@@ -144,12 +144,19 @@ func Release(root string) (goVersion, id string) {
 func identity() string {
 	h := sha256.New()
 	h.Write([]byte(recorderSource + linesSource + valuesSource + mapUnix + mapWindows))
-	for _, name := range []string{"rewrite.go", "rewrite_lines.go", "rewrite_values.go", "rewrite_walk.go", "runtime.go", "tool.go"} {
-		text, err := own.ReadFile(name)
-		if err != nil {
-			panic(err) // it is embedded
+	files, err := own.ReadDir(".")
+	for _, f := range files {
+		var text []byte
+		if strings.HasSuffix(f.Name(), "_test.go") {
+			continue
+		}
+		if text, err = own.ReadFile(f.Name()); err != nil {
+			break
 		}
 		h.Write(text)
+	}
+	if err != nil {
+		panic(err) // they are embedded
 	}
 	return fmt.Sprintf("%x", h.Sum(nil)[:12])
 }
@@ -278,7 +285,7 @@ func rewriteAll(files []string, path string, add map[string]bool, detected bool)
 	call, values := namesFor(texts), add[MarkValues]
 	var lines *liner
 	if add[MarkLines] {
-		lines = newLiner(path, texts, detected)
+		lines = newLiner(path, call, detected)
 	}
 	for i, name := range names {
 		file, err := parser.ParseFile(token.NewFileSet(), name, texts[i], parser.SkipObjectResolution)
