@@ -137,20 +137,9 @@ func (r *Runner) observe(ctx context.Context, tgt *target.Target, tr *trace.Trac
 	if r.timeOver(ctx) != nil {
 		return &TimeOverError{Second: true, Limit: r.Spec.Limit}
 	}
-	functions, err := r.Choose(tr)
+	c, err := r.choose(tr)
 	if err != nil {
 		return err
-	}
-	if len(functions) == 0 {
-		return errNotCalled
-	}
-	var hider Hider
-	var mask func(string) string
-	if r.Hide != nil {
-		if hider, err = r.Hide(tr); err != nil {
-			return err
-		}
-		mask = hider.Text
 	}
 	if err := second.rewind(); err != nil {
 		return fmt.Errorf("standard input: %w", err)
@@ -165,21 +154,18 @@ func (r *Runner) observe(ctx context.Context, tgt *target.Target, tr *trace.Trac
 	if second.empty {
 		again.Output = nil
 	}
-	r.event(Observes{Command: tr.Command, Functions: len(functions), NoInput: second.empty})
+	r.event(Observes{Command: tr.Command, Functions: len(c.functions), NoInput: second.empty})
 	// Who interrupts this run has the first one, and what was seen of this one.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	seen, err := breakpoint.Observe(ctx, &again, tr, breakpoint.ObserveOptions{
-		Functions: functions, Calls: r.Spec.Values.Calls, MaxHits: r.Spec.Recorder.MaxHits, MaxStops: r.Spec.Recorder.MaxStops,
-		Limit: longest(tr), Warn: r.remark, Mask: mask,
+		Functions: c.functions, Calls: r.Spec.Values.Calls, MaxHits: r.Spec.Recorder.MaxHits, MaxStops: r.Spec.Recorder.MaxStops,
+		Limit: longest(tr), Warn: r.remark, Mask: c.mask,
 	})
 	if err != nil {
 		return err
 	}
-	tr.Activations = seen.Activations
-	if hider != nil {
-		hider.Whole(tr)
-	}
+	c.hang(tr, seen)
 	r.event(Observed{Observation: seen, Trace: tr, Ended: ctx.Err()})
 	return nil
 }

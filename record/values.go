@@ -9,7 +9,6 @@ import (
 	"tracerag/calltree"
 	"tracerag/trace"
 	"tracerag/trace/breakpoint"
-	"tracerag/trace/executable"
 	"tracerag/trace/rebuild"
 	"tracerag/trace/target"
 )
@@ -28,7 +27,7 @@ func (r *Runner) sameRun(tgt *target.Target) *rebuild.Values {
 	}
 	var names []string
 	for i := range tgt.Binary.Funcs {
-		if f := &tgt.Binary.Funcs[i]; wantable(tgt, f) {
+		if f := &tgt.Binary.Funcs[i]; !f.Wrapper && tgt.Records(f.Package) {
 			names = append(names, f.Name)
 		}
 	}
@@ -39,12 +38,8 @@ func (r *Runner) sameRun(tgt *target.Target) *rebuild.Values {
 			wanted[name] = true
 		}
 	}
-	v.Wanted = func(function, _ string) bool { return wanted[function] }
+	v.Wanted = func(function string) bool { return wanted[function] }
 	return v
-}
-
-func wantable(tgt *target.Target, f *executable.Func) bool {
-	return !f.Wrapper && tgt.Records(f.Package)
 }
 
 // keep hangs the values that a run has kept into its trace.
@@ -52,29 +47,47 @@ func (r *Runner) keep(tr *trace.Trace, v *rebuild.Values) (*Observed, error) {
 	if tr.Recorder != "rebuild" {
 		return nil, errors.New("the program was not built for it")
 	}
-	functions, err := r.Choose(tr)
+	c, err := r.choose(tr)
 	if err != nil {
 		return nil, err
 	}
-	if len(functions) == 0 {
-		return nil, errNotCalled
-	}
-	var hider Hider
-	var mask func(string) string
-	if r.Hide != nil {
-		if hider, err = r.Hide(tr); err != nil {
-			return nil, err
-		}
-		mask = hider.Text
-	}
 	seen := &breakpoint.Observation{Exit: tr.Exit}
-	seen.Activations, seen.Full = v.Activations(tr, functions, mask)
+	seen.Activations, seen.Full = v.Activations(tr, c.functions, c.mask)
 	seen.Full = seen.Full || v.Missing > 0
-	tr.Activations = seen.Activations
-	if hider != nil {
-		hider.Whole(tr)
-	}
+	c.hang(tr, seen)
 	return &Observed{Observation: seen, Trace: tr}, nil
+}
+
+// chosen is of which functions of a trace the values are kept, and what hides secrets in them.
+type chosen struct {
+	functions []string
+	hider     Hider               // nil: nothing is hidden
+	mask      func(string) string // nil likewise
+}
+
+// choose asks what the values of a trace are to be. Without a function that was called it is an error.
+func (r *Runner) choose(tr *trace.Trace) (c chosen, err error) {
+	if c.functions, err = r.Choose(tr); err != nil {
+		return c, err
+	}
+	if len(c.functions) == 0 {
+		return c, errNotCalled
+	}
+	if r.Hide != nil {
+		if c.hider, err = r.Hide(tr); err != nil {
+			return c, err
+		}
+		c.mask = c.hider.Text
+	}
+	return c, nil
+}
+
+// hang hangs values into a trace.
+func (c chosen) hang(tr *trace.Trace, seen *breakpoint.Observation) {
+	tr.Activations = seen.Activations
+	if c.hider != nil {
+		c.hider.Whole(tr)
+	}
 }
 
 // errNotCalled says that there is nothing to observe.

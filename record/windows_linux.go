@@ -22,48 +22,39 @@ import (
 
 // windows are the stretches of a live recording that become traces. Their baseline is
 // start-up: see [startUp].
-type windows struct {
+type windows[S any] struct {
 	*Runner
-	live   live
+	live   live[S]
 	values *rebuild.Values // that live keeps; nil: none
 
 	mu     sync.Mutex
 	before *trace.Trace // what had run when the first one was started
-	from   any          // when the window was started; nil: none is being recorded
+	from   *S           // when the window was started; nil: none is being recorded
 	name   string
 	saved  int
 }
 
-// live is a recorder at work. Its looks at the program are its own.
-type live interface {
+// live is a recorder at work, whose looks at the program are of type S.
+type live[S any] interface {
 	Pid() int
-	look() (any, error)
-	begin() (any, error) // a look at the beginning of a window
-	window(from, to any) (*trace.Trace, error)
+	Snapshot() (*S, error)
+	Begin() (*S, error) // a look at the beginning of a window
+	Window(from, to *S) (*trace.Trace, error)
 }
 
 // patched is a program that the probe records.
 type patched struct{ *probe.Live }
 
-func (p patched) look() (any, error)  { return p.Snapshot() }
-func (p patched) begin() (any, error) { return p.Snapshot() }
-func (p patched) window(from, to any) (*trace.Trace, error) {
-	since, _ := from.(*probe.Snapshot)
-	return p.Window(since, to.(*probe.Snapshot)), nil
-}
+// Begin looks: the probe counts on.
+func (p patched) Begin() (*probe.Snapshot, error) { return p.Snapshot() }
 
-// rebuilt is one that was compiled with the recorder.
-type rebuilt struct{ *rebuild.Live }
-
-func (p rebuilt) look() (any, error)  { return p.Snapshot() }
-func (p rebuilt) begin() (any, error) { return p.Begin() }
-func (p rebuilt) window(from, to any) (*trace.Trace, error) {
-	since, _ := from.(*rebuild.Snapshot)
-	return p.Window(since, to.(*rebuild.Snapshot))
+// Window is what ran between two looks.
+func (p patched) Window(from, to *probe.Snapshot) (*trace.Trace, error) {
+	return p.Live.Window(from, to), nil
 }
 
 // handle does what another process requests.
-func (w *windows) handle(q Request) (e Event, err error) {
+func (w *windows[S]) handle(q Request) (e Event, err error) {
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
@@ -84,16 +75,16 @@ func (w *windows) handle(q Request) (e Event, err error) {
 }
 
 // start starts a window.
-func (w *windows) start(name string) (Event, error) {
+func (w *windows[S]) start(name string) (Event, error) {
 	if w.from != nil {
 		return nil, &WindowError{Recording: true, Name: w.name}
 	}
-	now, err := w.live.begin()
+	now, err := w.live.Begin()
 	if err != nil {
 		return nil, err
 	}
 	if w.before == nil {
-		if w.before, err = w.live.window(nil, now); err != nil {
+		if w.before, err = w.live.Window(nil, now); err != nil {
 			return nil, err
 		}
 	}
@@ -102,7 +93,7 @@ func (w *windows) start(name string) (Event, error) {
 }
 
 // stop ends the window and saves it.
-func (w *windows) stop(name string) (Event, error) {
+func (w *windows[S]) stop(name string) (Event, error) {
 	if w.from == nil {
 		return nil, &WindowError{}
 	}
@@ -115,16 +106,16 @@ func (w *windows) stop(name string) (Event, error) {
 
 // snapshot saves what ran since the window was started or, where none is being
 // recorded, since the beginning.
-func (w *windows) snapshot(name string) (Event, error) {
-	now, err := w.live.look()
+func (w *windows[S]) snapshot(name string) (Event, error) {
+	now, err := w.live.Snapshot()
 	if err != nil {
 		return nil, err
 	}
-	tr, err := w.live.window(w.from, now)
+	tr, err := w.live.Window(w.from, now)
 	if err != nil {
 		return nil, err
 	}
-	w.keep(tr)
+	w.complete(tr)
 	if tr.Name = name; name == "" {
 		tr.Name = w.name
 	}
@@ -145,28 +136,28 @@ func (w *windows) snapshot(name string) (Event, error) {
 	return w.asSaved(tr, e), nil
 }
 
-// keep hangs values into a trace, if there are any, and what was typed.
-func (w *windows) keep(tr *trace.Trace) {
+// complete adds to a trace what the recorder does not know: what was typed, and which values are wanted.
+func (w *windows[S]) complete(tr *trace.Trace) {
 	if w.built != nil {
 		tr.Command = w.Spec.Command
 	}
 	if w.values == nil {
 		return
 	}
-	if seen, err := w.Runner.keep(tr, w.values); err != nil {
+	if seen, err := w.keep(tr, w.values); err != nil {
 		w.event(NoValues{Err: err})
 	} else {
 		w.event(*seen)
 	}
 }
 
-func (w *windows) asSaved(tr *trace.Trace, e store.Entry) WindowSaved {
+func (w *windows[S]) asSaved(tr *trace.Trace, e store.Entry) WindowSaved {
 	return WindowSaved{Name: tr.Name, Trace: nameOf(w.Store, e), Calls: tr.Calls(), Functions: len(tr.Functions), Duration: tr.Duration}
 }
 
 // finish saves the window that is being recorded when the program has ended or is let
 // go: tr is its whole run. Without a window that is what was recorded.
-func (w *windows) finish(tr *trace.Trace) error {
+func (w *windows[S]) finish(tr *trace.Trace) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -179,7 +170,7 @@ func (w *windows) finish(tr *trace.Trace) error {
 	case w.saved > 0:
 		return nil
 	}
-	w.keep(tr)
+	w.complete(tr)
 	e, err := w.save(tr)
 	if err == nil {
 		w.event(WholeSaved{w.asSaved(tr, e)})
@@ -188,7 +179,7 @@ func (w *windows) finish(tr *trace.Trace) error {
 }
 
 // keys starts and stops windows at each Enter, where standard input is ours.
-func (w *windows) keys() {
+func (w *windows[S]) keys() {
 	in := bufio.NewScanner(w.Stdin)
 	for in.Scan() {
 		do := Start
@@ -234,7 +225,7 @@ func (r *Runner) Windows(ctx context.Context) (trace.Exit, error) {
 		return exit, &CannotRunError{Program: tgt.Args[0], Err: fmt.Errorf("windows need the probe, which can't handle %s: %w", tgt.Args[0], err)}
 	}
 	defer live.Close()
-	tr, err := r.inWindows(ctx, patched{live}, nil, tgt.NoInput, live.Wait)
+	tr, err := inWindows(ctx, &windows[probe.Snapshot]{Runner: r, live: patched{live}}, tgt.NoInput, live.Wait)
 	if tr != nil {
 		exit = tr.Exit
 	}
@@ -249,7 +240,7 @@ func (r *Runner) rebuiltWindows(ctx context.Context, tgt *target.Target, begin f
 		return exit, &CannotRunError{Program: tgt.Args[0], Err: err}
 	}
 	defer live.Close()
-	tr, err := r.inWindows(ctx, rebuilt{live}, values, tgt.NoInput, live.Wait)
+	tr, err := inWindows(ctx, &windows[rebuild.Snapshot]{Runner: r, live: live, values: values}, tgt.NoInput, live.Wait)
 	if tr != nil {
 		exit = tr.Exit
 	}
@@ -257,10 +248,9 @@ func (r *Runner) rebuiltWindows(ctx context.Context, tgt *target.Target, begin f
 }
 
 // inWindows takes requests until the program has ended.
-func (r *Runner) inWindows(ctx context.Context, l live, values *rebuild.Values, keys bool, wait func(context.Context) (*trace.Trace, error)) (*trace.Trace, error) {
-	w := &windows{Runner: r, live: l, values: values}
+func inWindows[S any](ctx context.Context, w *windows[S], keys bool, wait func(context.Context) (*trace.Trace, error)) (*trace.Trace, error) {
 	defer w.listen(keys)()
-	r.event(Running{Pid: l.Pid(), Keys: keys})
+	w.event(Running{Pid: w.live.Pid(), Keys: keys})
 	tr, err := wait(ctx)
 	if err != nil {
 		return nil, err
@@ -269,7 +259,7 @@ func (r *Runner) inWindows(ctx context.Context, l live, values *rebuild.Values, 
 }
 
 // listen takes requests from other processes and, with keys, from the terminal.
-func (w *windows) listen(keys bool) (stop func()) {
+func (w *windows[S]) listen(keys bool) (stop func()) {
 	if keys {
 		go w.keys()
 	}
@@ -305,7 +295,7 @@ func (r *Runner) Attach(ctx context.Context, pid int) error {
 	if found := live.Found(); found != "" {
 		r.event(Found{Pid: pid, What: found})
 	}
-	w := &windows{Runner: r, live: patched{live}}
+	w := &windows[probe.Snapshot]{Runner: r, live: patched{live}}
 	defer w.listen(r.atTerminal())()
 	r.event(Running{Pid: pid, Attached: true})
 	tr, err := live.DetachOr(ctx)

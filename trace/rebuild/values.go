@@ -13,8 +13,8 @@ import (
 
 // Values has [Record] keep arguments and results. Then they are in [Values.Activations].
 type Values struct {
-	Calls  int                             // of each node, trace.MaxActivations at most
-	Wanted func(function, pkg string) bool // functions, by linker name and import path; nil: all that are recorded
+	Calls  int                        // of each node, trace.MaxActivations at most
+	Wanted func(function string) bool // functions, by linker name; nil: all that are recorded
 
 	// Missing is how many calls and returns had no room for their values.
 	Missing uint64
@@ -48,7 +48,7 @@ func (v *Values) plan(l layout, t *target.Target) layout {
 	l.values = valueRoom
 	for i := range t.Binary.Funcs {
 		f := &t.Binary.Funcs[i]
-		if !f.Asm && !f.Wrapper && t.Records(f.Package) && (v.Wanted == nil || v.Wanted(f.Name, f.Package)) {
+		if !f.Asm && !f.Wrapper && t.Records(f.Package) && (v.Wanted == nil || v.Wanted(f.Name)) {
 			l.wanted = append(l.wanted, [2]uint32{uint32(f.Entry - t.Binary.TextStart), uint32(f.End - t.Binary.TextStart)})
 		}
 	}
