@@ -9,8 +9,8 @@ import (
 
 // lastChunk returns the last chunk of a range, and how many units it had.
 func (w *fileWriter) lastChunk(first, last int64) (chunk int64, units int, err error) {
-	err = w.transaction.rows(func(scan func(...any) error) error { return scan(&chunk, &units) },
-		"SELECT id, length(lengths) / 4 FROM chunk WHERE id BETWEEN $1 AND $2 ORDER BY id DESC LIMIT 1", first, last)
+	err = w.query("SELECT id, length(lengths) / 4 FROM chunk WHERE id BETWEEN $1 AND $2 ORDER BY id DESC LIMIT 1", first, last).
+		Each(func(scan rows.Scan) error { return scan(&chunk, &units) })
 	return chunk, units, err
 }
 
@@ -41,7 +41,7 @@ func (t *transaction) removeUnits(units []int64) error {
 	chunks := slices.Sorted(maps.Keys(of))
 	var empty, changed, purged []int64
 	all := map[int64][]byte{}
-	if err := t.rows(func(scan func(...any) error) error {
+	if err := t.query("SELECT id, lengths FROM chunk WHERE id = ANY($1)", chunks).Each(func(scan rows.Scan) error {
 		var chunk int64
 		var l []byte
 		if err := scan(&chunk, &l); err != nil {
@@ -57,7 +57,7 @@ func (t *transaction) removeUnits(units []int64) error {
 		}
 		all[chunk], changed = l, append(changed, chunk)
 		return nil
-	}, "SELECT id, lengths FROM chunk WHERE id = ANY($1)", chunks); err != nil {
+	}); err != nil {
 		return err
 	}
 	for _, chunk := range purged {
@@ -80,24 +80,18 @@ func (t *transaction) removeUnits(units []int64) error {
 
 // purge writes the rows of a chunk without the units that were removed.
 func (t *transaction) purge(chunk int64, lengths []byte) error {
+	left, err := rows.PurgeRows(t.query("SELECT term, units FROM posting WHERE chunk = $1", chunk), lengths)
+	if err != nil {
+		return err
+	}
 	var terms, empty []string
 	var units [][]byte
-	if err := t.rows(func(scan func(...any) error) error {
-		var term string
-		var row []byte
-		if err := scan(&term, &row); err != nil {
-			return err
-		}
-		left, err := rows.PurgeRow(lengths, row)
-		switch {
-		case len(left) == 0:
+	for _, term := range slices.Sorted(maps.Keys(left)) {
+		if row := left[term]; len(row) > 0 {
+			terms, units = append(terms, term), append(units, row)
+		} else {
 			empty = append(empty, term)
-		case len(left) < len(row):
-			terms, units = append(terms, term), append(units, left)
 		}
-		return err
-	}, "SELECT term, units FROM posting WHERE chunk = $1", chunk); err != nil {
-		return err
 	}
 	rows.Purge(lengths)
 	return t.do(

@@ -12,18 +12,16 @@ import (
 func (s *Store) Export(ctx context.Context, do func(read rows.ReadTable) error) error {
 	return s.snapshot(ctx, func(read rows.ReadFunc) error {
 		return do(func(t *rows.Table, each func(row []any) error) error {
-			columns := make([]string, len(t.Columns))
-			for i, c := range t.Columns {
-				columns[i] = `"` + c.Name + `"`
+			return read(t.Select(func(c *rows.Column) string {
+				name := `"` + c.Name + `"`
 				switch {
 				case c.Kind == rows.Truth:
-					columns[i] += "::int"
+					return name + "::int"
 				case t.Name == "repository" && c.Name == "root", t.Name == "run" && c.Name == "dir": // of another machine
-					columns[i] = fmt.Sprintf("CASE WHEN host = '%s' THEN %s ELSE host || ':' || %[2]s END", strings.ReplaceAll(encode(s.where.Host), "'", "''"), columns[i])
+					return fmt.Sprintf("CASE WHEN host = '%s' THEN %s ELSE host || ':' || %[2]s END", strings.ReplaceAll(encode(s.where.Host), "'", "''"), name)
 				}
-			}
-			order := "1, 2"[:min(4, 3*len(columns)-2)]
-			return read("SELECT "+strings.Join(columns, ", ")+" FROM "+t.Name+" ORDER BY "+order, each)
+				return name
+			}), each)
 		})
 	})
 }
@@ -31,16 +29,13 @@ func (s *Store) Export(ctx context.Context, do func(read rows.ReadTable) error) 
 // Import is of [rows.Copied].
 func (s *Store) Import(ctx context.Context, do func(to rows.Target) error) error {
 	return s.writing(ctx, func(t *transaction) error {
-		if _, err := t.exec("SELECT pg_advisory_xact_lock($1, $2), pg_advisory_xact_lock($3, $2)", int32(namesLock), s.project, int32(runsLock)); err != nil {
-			return err
-		}
-		for _, table := range rows.Tables {
-			if _, some, err := t.number("SELECT 1 FROM " + table.Name + " LIMIT 1"); err != nil || some {
-				if err == nil {
-					err = fmt.Errorf("%s: %w", s.server, rows.ErrNotEmpty)
-				}
+		for _, l := range []projectLock{namesLock, runsLock} {
+			if err := t.lockProject(l); err != nil {
 				return err
 			}
+		}
+		if err := rows.CheckEmpty(func(query string) rows.Query { return t.query(query) }); err != nil {
+			return fmt.Errorf("%s: %w", s.server, err)
 		}
 		return do(target{t})
 	})
@@ -51,14 +46,7 @@ type target struct{ *transaction }
 
 // Numbers is of [rows.Target].
 func (t target) Numbers(of *rows.Table, n int) ([]int64, error) {
-	var list []int64
-	err := t.rows(func(scan func(...any) error) error {
-		var id int64
-		err := scan(&id)
-		list = append(list, id)
-		return err
-	}, "SELECT nextval(pg_get_serial_sequence('tracerag.' || $1::text, 'id')) FROM generate_series(1, $2::int)", of.Name, n)
-	return list, err
+	return rows.Values[int64](t.query("SELECT nextval(pg_get_serial_sequence('tracerag.' || $1::text, 'id')) FROM generate_series(1, $2::int)", of.Name, n))
 }
 
 // Insert is of [rows.Target].

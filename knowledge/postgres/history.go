@@ -3,14 +3,14 @@ package postgres
 import (
 	"context"
 	"slices"
-	"time"
 
 	"tracerag/knowledge"
+	"tracerag/knowledge/rows"
 )
 
 // Commits is of [knowledge.Writer].
 func (s *Store) Commits(ctx context.Context, repository int64) ([]string, error) {
-	return column[string](ctx, s, "SELECT name FROM revision WHERE repository = $1 ORDER BY name", repository)
+	return rows.Values[string](s.query(ctx, "SELECT name FROM revision WHERE repository = $1 ORDER BY name", repository))
 }
 
 // SetCommits is of [knowledge.Writer].
@@ -40,7 +40,9 @@ func (s *Store) SetCommits(ctx context.Context, repository int64, add []knowledg
 		}
 		var revisions []int64
 		var paths []string
-		if err := t.rows(func(scan func(...any) error) error {
+		inserted := t.query("INSERT INTO revision (project, repository, name, subject, time) SELECT $1, $2, * FROM unnest($3::text[], $4::text[], $5::bigint[]) ON CONFLICT DO NOTHING RETURNING id, name",
+			s.project, repository, names, subjects, times)
+		if err := inserted.Each(func(scan rows.Scan) error {
 			var id int64
 			var name string
 			if err := scan(&id, &name); err != nil {
@@ -52,8 +54,7 @@ func (s *Store) SetCommits(ctx context.Context, repository int64, add []knowledg
 				revisions, paths = append(revisions, id), append(paths, p)
 			}
 			return nil
-		}, "INSERT INTO revision (project, repository, name, subject, time) SELECT $1, $2, * FROM unnest($3::text[], $4::text[], $5::bigint[]) ON CONFLICT DO NOTHING RETURNING id, name",
-			s.project, repository, names, subjects, times); err != nil {
+		}); err != nil {
 			return err
 		}
 		_, err := t.exec("INSERT INTO revision_file (project, revision, path) SELECT $1, * FROM unnest($2::bigint[], $3::text[])", s.project, revisions, paths)
@@ -63,29 +64,7 @@ func (s *Store) SetCommits(ctx context.Context, repository int64, add []knowledg
 
 // History is of [knowledge.Reader].
 func (s *Store) History(ctx context.Context, repository int64, limit int) ([]knowledge.Commit, error) {
-	var list []knowledge.Commit
-	at := map[int64]int{}
-	var ids []int64
-	if err := s.rows(ctx, func(scan func(...any) error) error {
-		var id, seconds int64
-		var c knowledge.Commit
-		if err := scan(&id, &c.ID, &seconds, &c.Subject); err != nil {
-			return err
-		}
-		c.Time = time.Unix(seconds, 0).UTC()
-		at[id], ids, list = len(list), append(ids, id), append(list, c)
-		return nil
-	}, "SELECT id, name, time, subject FROM revision WHERE repository = $1 ORDER BY time DESC, name LIMIT $2", repository, limit); err != nil {
-		return nil, err
-	}
-	return list, s.rows(ctx, func(scan func(...any) error) error {
-		var id int64
-		var path string
-		if err := scan(&id, &path); err != nil {
-			return err
-		}
-		c := &list[at[id]]
-		c.Files = append(c.Files, path)
-		return nil
-	}, "SELECT revision, path FROM revision_file WHERE revision = ANY($1) ORDER BY revision, path", ids)
+	return rows.ReadHistory(s.query(ctx, rows.SelectHistory, repository, limit), func(revisions []int64) rows.Query {
+		return s.query(ctx, "SELECT revision, path FROM revision_file WHERE revision = ANY($1) ORDER BY revision, path", revisions)
+	})
 }

@@ -5,8 +5,27 @@ import (
 	"time"
 )
 
-// summariesLock is the number of an advisory lock, with that of a project.
-const summariesLock = 0x74726103
+// projectLock is an advisory lock of a project, by its number.
+type projectLock int32
+
+// The advisory locks of a project.
+const (
+	namesLock     projectLock = 0x74726101 // names of repositories are looked for and taken
+	runsLock      projectLock = 0x74726102 // functions of runs are removed; shared: they are made
+	summariesLock projectLock = 0x74726103 // summaries are made
+)
+
+// lockProject waits for an advisory lock. The transaction holds it until it is over.
+func (t *transaction) lockProject(l projectLock) error {
+	_, err := t.exec("SELECT pg_advisory_xact_lock($1, $2)", int32(l), t.s.project)
+	return err
+}
+
+// shareProject is lockProject of a lock that several may hold, if nobody holds it alone.
+func (t *transaction) shareProject(l projectLock) error {
+	_, err := t.exec("SELECT pg_advisory_xact_lock_shared($1, $2)", int32(l), t.s.project)
+	return err
+}
 
 // Lock has one process at a time work on a project. It waits for the other one, after it called
 // waiting. The lock ends with the process, or with the connection.

@@ -18,6 +18,7 @@ import (
 	"tracerag/knowledge"
 	"tracerag/knowledge/knowledgetest"
 	"tracerag/knowledge/postgres/postgrestest"
+	"tracerag/knowledge/rows"
 )
 
 // TestMigration opens tables with a program that knows the version after: what was in them is still
@@ -73,7 +74,7 @@ func TestMigration(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if list, err := column[string](ctx, s, "SELECT owner FROM repository"); err != nil || len(list) != 1 || list[0] != "somebody" {
+		if list, err := rows.Values[string](s.query(ctx, "SELECT owner FROM repository")); err != nil || len(list) != 1 || list[0] != "somebody" {
 			t.Errorf("project %s has the owners %q, %v", project, list, err)
 		}
 	}

@@ -12,14 +12,7 @@ import (
 
 // Traces is of [knowledge.Writer]. A directory is one of this machine.
 func (s *Store) Traces(ctx context.Context, dir string) ([]string, error) {
-	var list []string
-	err := s.rows(ctx, func(scan func(...any) error) error {
-		var id string
-		err := scan(&id)
-		list = append(list, id)
-		return err
-	}, "SELECT trace FROM run WHERE host = $1 AND dir = $2 ORDER BY trace", s.where.Host, dir)
-	return list, err
+	return rows.Values[string](s.query(ctx, "SELECT trace FROM run WHERE host = $1 AND dir = $2 ORDER BY trace", s.where.Host, dir))
 }
 
 type ranKey struct {
@@ -32,7 +25,7 @@ type ranKey struct {
 func (s *Store) AddRun(ctx context.Context, r knowledge.Run, x knowledge.Executed) error {
 	return s.writing(ctx, func(t *transaction) error {
 		// Who removes runs removes functions that none has any more: not those that are taken in now.
-		if _, err := t.exec("SELECT pg_advisory_xact_lock_shared($1, $2)", int32(runsLock), s.project); err != nil {
+		if err := t.shareProject(runsLock); err != nil {
 			return err
 		}
 		run, added, err := t.number("INSERT INTO run (project, trace, host, dir, package, test, command, revision, passed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING id",
@@ -93,13 +86,15 @@ func (t *transaction) symbols(functions []knowledge.Function) (map[ranKey]int64,
 		return nil, err
 	}
 	ids := make(map[ranKey]int64, len(keys))
-	err := t.rows(func(scan func(...any) error) error {
+	found := t.query("SELECT s.id, x.n FROM "+these+" JOIN symbol s ON s.project = $5 AND s.package = x.package AND s.name = x.name AND s.nth = x.nth AND s.base = x.base", packages, names, nths, bases, t.s.project)
+	return ids, found.Each(func(scan rows.Scan) error {
 		var id, n int64
-		err := scan(&id, &n)
+		if err := scan(&id, &n); err != nil {
+			return err
+		}
 		ids[keys[n-1]] = id
-		return err
-	}, "SELECT s.id, x.n FROM "+these+" JOIN symbol s ON s.project = $5 AND s.package = x.package AND s.name = x.name AND s.nth = x.nth AND s.base = x.base", packages, names, nths, bases, t.s.project)
-	return ids, err
+		return nil
+	})
 }
 
 // RemoveRuns is of [knowledge.Writer].
@@ -108,24 +103,15 @@ func (s *Store) RemoveRuns(ctx context.Context, traces []string) error {
 		return nil
 	}
 	return s.writing(ctx, func(t *transaction) error {
-		if _, err := t.exec("SELECT pg_advisory_xact_lock($1, $2)", int32(runsLock), s.project); err != nil {
+		if err := t.lockProject(runsLock); err != nil {
 			return err
 		}
-		var runs, symbols []int64
-		if err := t.rows(func(scan func(...any) error) error {
-			var id int64
-			err := scan(&id)
-			runs = append(runs, id)
-			return err
-		}, "DELETE FROM run WHERE trace = ANY($1) RETURNING id", traces); err != nil || len(runs) == 0 {
+		runs, err := rows.Values[int64](t.query("DELETE FROM run WHERE trace = ANY($1) RETURNING id", traces))
+		if err != nil || len(runs) == 0 {
 			return err
 		}
-		if err := t.rows(func(scan func(...any) error) error {
-			var id int64
-			err := scan(&id)
-			symbols = append(symbols, id)
-			return err
-		}, "DELETE FROM ran WHERE run = ANY($1) RETURNING symbol", runs); err != nil {
+		symbols, err := rows.Values[int64](t.query("DELETE FROM ran WHERE run = ANY($1) RETURNING symbol", runs))
+		if err != nil {
 			return err
 		}
 		return t.do(
@@ -134,85 +120,34 @@ func (s *Store) RemoveRuns(ctx context.Context, traces []string) error {
 	})
 }
 
-const sameFunction = ` FROM symbol s
-	JOIN package p ON p.project = s.project AND p.path = s.package
-	JOIN decl d ON d.package = p.id AND d.name = s.name AND d.nth = s.nth AND d.kind IN (1, 2)
-	JOIN file f ON f.id = d.file `
-
-// declsOf returns the declarations of functions of runs.
-func (s *Store) declsOf(ctx context.Context, symbols []int64) (*rows.Matches, error) {
-	m := &rows.Matches{}
-	return m, s.rows(ctx, func(scan func(...any) error) error {
-		var symbol, decl int64
-		var same bool
-		err := scan(&symbol, &decl, &same)
-		m.Add(symbol, decl, same)
-		return err
-	}, "SELECT s.id, d.id, f.base = s.base"+sameFunction+"WHERE s.id = ANY($1) ORDER BY s.id, d.id", symbols)
-}
-
-// symbolsOf returns the functions of runs that are one of the declarations, each with
-// those of them that it is.
-func (s *Store) symbolsOf(ctx context.Context, decls []int64) (map[int64][]int64, error) {
-	symbols, err := column[int64](ctx, s, `SELECT DISTINCT s.id FROM decl d JOIN package p ON p.id = d.package
-		JOIN symbol s ON s.project = p.project AND s.package = p.path AND s.name = d.name AND s.nth = d.nth
-		WHERE d.id = ANY($1) AND d.kind IN (1, 2)`, decls)
-	if err != nil || len(symbols) == 0 {
-		return nil, err
+// runs is where the functions of runs are read.
+func (s *Store) runs(ctx context.Context) *rows.RunSource {
+	return &rows.RunSource{
+		Symbols: func(decls []int64) rows.Query {
+			return s.query(ctx, `SELECT DISTINCT s.id FROM decl d JOIN package p ON p.id = d.package
+				JOIN symbol s ON s.project = p.project AND s.package = p.path AND s.name = d.name AND s.nth = d.nth
+				WHERE d.id = ANY($1) AND d.kind IN (1, 2)`, decls)
+		},
+		Decls: func(symbols []int64) rows.Query {
+			return s.query(ctx, `SELECT s.id, d.id, f.base = s.base FROM symbol s
+				JOIN package p ON p.project = s.project AND p.path = s.package
+				JOIN decl d ON d.package = p.id AND d.name = s.name AND d.nth = s.nth AND d.kind IN (1, 2)
+				JOIN file f ON f.id = d.file
+				WHERE s.id = ANY($1) ORDER BY s.id, d.id`, symbols)
+		},
+		Calls: func(symbols []int64, end rows.End) rows.Query {
+			return s.query(ctx, "SELECT c.caller, c.callee, c.count, r.trace FROM ran_call c JOIN run r ON r.id = c.run WHERE c."+string(end)+" = ANY($1)", symbols)
+		},
 	}
-	m, err := s.declsOf(ctx, symbols)
-	if err != nil {
-		return nil, err
-	}
-	return m.Ours(decls), nil
-}
-
-// ranEdges returns the calls of runs of which one end, a column's name, is one of the
-// declarations.
-func (s *Store) ranEdges(ctx context.Context, ids []int64, end string) ([]knowledge.Edge, error) {
-	ours, err := s.symbolsOf(ctx, ids)
-	if err != nil || len(ours) == 0 {
-		return nil, err
-	}
-	var calls []rows.RanCall
-	if err := s.rows(ctx, func(scan func(...any) error) error {
-		var c rows.RanCall
-		err := scan(&c.Caller, &c.Callee, &c.Count, &c.Trace)
-		calls = append(calls, c)
-		return err
-	}, "SELECT c.caller, c.callee, c.count, r.trace FROM ran_call c JOIN run r ON r.id = c.run WHERE c."+end+" = ANY($1)", slices.Sorted(maps.Keys(ours))); err != nil {
-		return nil, err
-	}
-	m, err := s.declsOf(ctx, rows.Ends(calls))
-	if err != nil {
-		return nil, err
-	}
-	return rows.RanEdges(calls, m.All(), ours, end == "caller"), nil
 }
 
 // Runs is of [knowledge.Reader]. The directory of one that another machine saved has that machine's name
 // before it.
 func (s *Store) Runs(ctx context.Context, ids []int64) ([]knowledge.Run, error) {
-	ours, err := s.symbolsOf(ctx, ids)
-	if err != nil || len(ours) == 0 {
-		return nil, err
-	}
-	var list []knowledge.Run
-	err = s.rows(ctx, func(scan func(...any) error) error {
-		var r knowledge.Run
-		var host string
-		var most int64
-		if err := scan(&r.Trace, &host, &r.Dir, &r.Package, &r.Test, &r.Command, &r.Snapshot, &r.Passed, &r.Repository, &most); err != nil {
-			return err
-		}
-		if host != s.where.Host {
-			r.Dir = host + ":" + r.Dir
-		}
-		list = append(list, r)
-		return nil
-	}, `SELECT r.trace, r.host, r.dir, r.package, r.test, r.command, r.revision, r.passed,
-			coalesce((SELECT min(p.repository) FROM package p WHERE p.project = r.project AND p.path = r.package), 0), x.most
-		FROM (SELECT run, count(*) AS most FROM ran WHERE symbol = ANY($1) GROUP BY run) x JOIN run r ON r.id = x.run
-		ORDER BY x.most DESC, r.package, r.test, r.trace`, slices.Sorted(maps.Keys(ours)))
-	return list, err
+	return rows.ReadRuns(s.runs(ctx), ids, func(symbols []int64) rows.Query {
+		return s.query(ctx, `SELECT r.trace, CASE WHEN r.host = $2 THEN r.dir ELSE r.host || ':' || r.dir END, r.package, r.test, r.command, r.revision, r.passed,
+				coalesce((SELECT min(p.repository) FROM package p WHERE p.project = r.project AND p.path = r.package), 0)
+			FROM (SELECT run, count(*) AS most FROM ran WHERE symbol = ANY($1) GROUP BY run) x JOIN run r ON r.id = x.run
+			ORDER BY x.most DESC, r.package, r.test, r.trace`, symbols, s.where.Host)
+	})
 }

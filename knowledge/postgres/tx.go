@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"tracerag/knowledge/rows"
 )
 
 // transaction is what a method of [knowledge.Writer] does, whole or not at all.
 type transaction struct {
 	ctx context.Context
 	s   *Store
-	pgx.Tx
+	tx  pgx.Tx
 }
 
 // errReadOnly is of a store that was opened by OpenRead.
@@ -52,13 +54,14 @@ func (t *transaction) lock(repository int64) error {
 
 // exec returns how many rows a statement changed.
 func (t *transaction) exec(query string, args ...any) (int64, error) {
-	tag, err := t.Tx.Exec(t.ctx, query, arguments(args)...)
-	return tag.RowsAffected(), at(err, query)
+	tag, err := t.tx.Exec(t.ctx, query, arguments(args)...)
+	return tag.RowsAffected(), withQuery(err, query)
 }
 
-// at adds the query to an error that says no more than that there is one.
-func at(err error, query string) error {
-	if err != nil && isCode(err, "42601") {
+// withQuery adds the query to an error of its syntax: PostgreSQL's has one word of it.
+func withQuery(err error, query string) error {
+	const syntax = "42601"
+	if isCode(err, syntax) {
 		return fmt.Errorf("%w in %s", err, query)
 	}
 	return err
@@ -83,47 +86,37 @@ func sql(query string, args ...any) statement { return statement{query, args} }
 
 // number returns the first column of the first row; known is false without a row.
 func (t *transaction) number(query string, args ...any) (n int64, known bool, err error) {
-	err = t.Tx.QueryRow(t.ctx, query, arguments(args)...).Scan(&n)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, false, nil
+	return rows.Value[int64](t.query(query, args...))
+}
+
+// query is a query of the transaction.
+func (t *transaction) query(query string, args ...any) rows.Query {
+	return queryOf(t.ctx, t.tx, query, args)
+}
+
+// query is a query of what is there when its rows are read.
+func (s *Store) query(ctx context.Context, query string, args ...any) rows.Query {
+	return func(do func(scan rows.Scan) error) error {
+		return s.explain(ctx, queryOf(ctx, s.pool, query, args).Each(do))
 	}
-	return n, err == nil, err
 }
 
-// rows calls each for every row.
-func (t *transaction) rows(each func(scan func(...any) error) error, query string, args ...any) error {
-	return eachRow(t.ctx, t.Tx, each, query, args)
-}
-
-// rows calls each for every row.
-func (s *Store) rows(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
-	return s.explain(ctx, eachRow(ctx, s.pool, each, query, args))
-}
-
-func eachRow(ctx context.Context, from interface {
+// queryOf is a query of the pool, or of a transaction.
+func queryOf(ctx context.Context, from interface {
 	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
-}, each func(scan func(...any) error) error, query string, args []any) error {
-	list, err := from.Query(ctx, query, arguments(args)...)
-	if err != nil {
-		return at(err, query)
-	}
-	defer list.Close()
-	scan := func(to ...any) error { return list.Scan(targets(to)...) }
-	for list.Next() {
-		if err := each(scan); err != nil {
-			return err
+}, query string, args []any) rows.Query {
+	return func(do func(scan rows.Scan) error) error {
+		list, err := from.Query(ctx, query, arguments(args)...)
+		if err != nil {
+			return withQuery(err, query)
 		}
+		defer list.Close()
+		scan := func(to ...any) error { return list.Scan(targets(to)...) }
+		for list.Next() {
+			if err := do(scan); err != nil {
+				return err
+			}
+		}
+		return withQuery(list.Err(), query)
 	}
-	return at(list.Err(), query)
-}
-
-// column returns the first column of all rows.
-func column[T any](ctx context.Context, s *Store, query string, args ...any) (list []T, err error) {
-	err = s.rows(ctx, func(scan func(...any) error) error {
-		var x T
-		err := scan(&x)
-		list = append(list, x)
-		return err
-	}, query, args...)
-	return list, err
 }

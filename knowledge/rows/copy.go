@@ -90,6 +90,19 @@ func table(name string, numbered bool, columns string) Table {
 // ErrNotEmpty says that a store to be copied into has something in it.
 var ErrNotEmpty = errors.New("something is in it already")
 
+// Select returns the query of all rows of a table, each row's columns as column says.
+func (t *Table) Select(column func(c *Column) string) string {
+	columns := make([]string, len(t.Columns))
+	for i := range t.Columns {
+		columns[i] = column(&t.Columns[i])
+	}
+	order := "1, 2"
+	if len(columns) == 1 {
+		order = "1"
+	}
+	return "SELECT " + strings.Join(columns, ", ") + " FROM " + t.Name + " ORDER BY " + order
+}
+
 // ReadTable calls each for the rows of a table: int64, string and []byte.
 type ReadTable func(t *Table, each func(row []any) error) error
 
@@ -98,6 +111,18 @@ type Target interface {
 	// Numbers gives n numbers for new rows of a table.
 	Numbers(t *Table, n int) ([]int64, error)
 	Insert(t *Table, list [][]any) error
+}
+
+// CheckEmpty returns [ErrNotEmpty] if a query of the first row of any table has one.
+func CheckEmpty(query func(query string) Query) error {
+	for _, t := range Tables {
+		if _, some, err := Value[int64](query("SELECT 1 FROM " + t.Name + " LIMIT 1")); err != nil {
+			return err
+		} else if some {
+			return ErrNotEmpty
+		}
+	}
+	return nil
 }
 
 // copied is how many rows are inserted at once.
@@ -165,10 +190,10 @@ func (c *copying) flush(t *Table) error {
 		}
 	}
 	for _, row := range c.list {
-		for i, col := range t.Columns {
+		for i := range t.Columns {
 			if n, ok := row[i].(int64); ok {
 				var err error
-				if row[i], err = c.moved(&col, n); err != nil {
+				if row[i], err = c.moved(&t.Columns[i], n); err != nil {
 					return err
 				}
 			}

@@ -168,12 +168,31 @@ type Left int
 // What may be left of a chunk.
 const (
 	Much    Left = iota // its rows stay as they are
-	Little              // its rows are written again by [PurgeRow], then its lengths by [Purge]
+	Little              // its rows are written again by [PurgeRows], then its lengths by [Purge]
 	Nothing             // it is removed with its rows
 )
 
-// PurgeRow returns the row of a term without the units that were removed.
-func PurgeRow(lengths, row []byte) (left []byte, err error) {
+// PurgeRows returns the rows (term, units) of a chunk that had units that were removed, without them: they may
+// be empty then.
+func PurgeRows(q Query, lengths []byte) (map[string][]byte, error) {
+	changed := map[string][]byte{}
+	err := q.Each(func(scan Scan) error {
+		var term string
+		var row []byte
+		if err := scan(&term, &row); err != nil {
+			return err
+		}
+		left, err := purgeRow(lengths, row)
+		if len(left) < len(row) {
+			changed[term] = left
+		}
+		return err
+	})
+	return changed, err
+}
+
+// purgeRow returns the row of a term without the units that were removed.
+func purgeRow(lengths, row []byte) (left []byte, err error) {
 	err = EachPosting(row, func(unit, _ uint16, c *Counts) {
 		if Lives(LengthOf(lengths, unit)) {
 			left = appendPosting(left, unit, *c)

@@ -1,42 +1,61 @@
 package rows
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 
 	"tracerag/knowledge"
 )
 
-// Matches are declarations by functions of runs. Functions of runs and declarations are the same if
-// package, name and number are. Of several (one for each platform) those are meant that are in a
-// file of the function's file's name; if none is, the function has moved, and all are.
-type Matches struct{ here, elsewhere map[int64][]int64 }
-
-// Add takes in a declaration that a function may be; same says that its file has the same name.
-func (m *Matches) Add(symbol, decl int64, same bool) {
-	if m.here == nil {
-		m.here, m.elsewhere = map[int64][]int64{}, map[int64][]int64{}
-	}
-	if same {
-		m.here[symbol] = append(m.here[symbol], decl)
-	} else {
-		m.elsewhere[symbol] = append(m.elsewhere[symbol], decl)
-	}
+// RunSource is where the functions of runs and the calls between them are read. Functions of runs and
+// declarations are the same if package, name and number are.
+type RunSource struct {
+	// Symbols are the functions of runs that may be one of the declarations.
+	Symbols func(decls []int64) Query
+	// Decls are the declarations that functions of runs may be, by both: symbol, declaration, and
+	// whether their files have the same name.
+	Decls func(symbols []int64) Query
+	// Calls are the calls of which one end is one of the functions: caller, callee, count, trace.
+	Calls func(symbols []int64, end End) Query
 }
 
-// All returns the declarations of each function.
-func (m *Matches) All() map[int64][]int64 {
-	for symbol, decls := range m.elsewhere {
-		if m.here[symbol] == nil {
-			m.here[symbol] = decls
+// matches are declarations by functions of runs. Of several (one for each platform) those are meant
+// that are in a file of the function's file's name; if none is, the function has moved, and all are.
+func (from *RunSource) matches(symbols []int64) (map[int64][]int64, error) {
+	here, elsewhere := map[int64][]int64{}, map[int64][]int64{}
+	if len(symbols) == 0 {
+		return here, nil
+	}
+	if err := from.Decls(symbols).Each(func(scan Scan) error {
+		var symbol, decl int64
+		var same bool
+		if err := scan(&symbol, &decl, &same); err != nil {
+			return err
+		}
+		if same {
+			here[symbol] = append(here[symbol], decl)
+		} else {
+			elsewhere[symbol] = append(elsewhere[symbol], decl)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	for symbol, decls := range elsewhere {
+		if here[symbol] == nil {
+			here[symbol] = decls
 		}
 	}
-	return m.here
+	return here, nil
 }
 
-// Ours returns the functions that are one of the declarations, each with those of them that it is.
-func (m *Matches) Ours(decls []int64) map[int64][]int64 {
-	all := m.All()
+// ours returns the functions of runs that are one of the declarations, each with those of them that it is.
+func (from *RunSource) ours(decls []int64) (map[int64][]int64, error) {
+	symbols, err := Values[int64](from.Symbols(decls))
+	if err != nil {
+		return nil, err
+	}
+	all, err := from.matches(symbols)
 	for symbol, list := range all {
 		list = slices.DeleteFunc(list, func(d int64) bool { return !slices.Contains(decls, d) })
 		if len(list) == 0 {
@@ -45,47 +64,59 @@ func (m *Matches) Ours(decls []int64) map[int64][]int64 {
 			all[symbol] = list
 		}
 	}
-	return all
+	return all, err
 }
 
-// RanCall is a call between functions of a run.
-type RanCall struct {
-	Caller, Callee, Count int64
-	Trace                 string
+type ranCall struct {
+	caller, callee, count int64
+	trace                 string
 }
 
-// Ends returns the functions of calls, each once.
-func Ends(calls []RanCall) []int64 {
+// ranEdges are the calls of runs as edges between declarations: of all, but at one end of ours.
+func ranEdges(from *RunSource, decls []int64, end End) (list []knowledge.Edge, err error) {
+	ours, err := from.ours(decls)
+	if err != nil || len(ours) == 0 {
+		return nil, err
+	}
 	var ends []int64
-	for _, c := range calls {
-		ends = append(ends, c.Caller, c.Callee)
+	calls, err := All(from.Calls(slices.Sorted(maps.Keys(ours)), end), func(scan Scan) (c ranCall, err error) {
+		err = scan(&c.caller, &c.callee, &c.count, &c.trace)
+		ends = append(ends, c.caller, c.callee)
+		return c, err
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.Sort(ends)
-	return slices.Compact(ends)
-}
-
-// RanEdges are calls as edges between declarations: of all, but at one end, that of the caller or
-// of the callee, of ours.
-func RanEdges(calls []RanCall, all, ours map[int64][]int64, ofCaller bool) (list []knowledge.Edge) {
+	all, err := from.matches(slices.Compact(ends))
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range calls {
-		callers, callees := all[c.Caller], all[c.Callee]
-		if ofCaller {
-			callers = ours[c.Caller]
+		callers, callees := all[c.caller], all[c.callee]
+		if end == Caller {
+			callers = ours[c.caller]
 		} else {
-			callees = ours[c.Callee]
+			callees = ours[c.callee]
 		}
 		for _, from := range callers {
 			for _, to := range callees {
-				list = append(list, knowledge.Edge{Kind: knowledge.Ran, Caller: from, Callee: to, Site: -1, Count: c.Count, Trace: c.Trace})
+				list = append(list, knowledge.Edge{Kind: knowledge.Ran, Caller: from, Callee: to, Site: -1, Count: c.count, Trace: c.trace})
 			}
 		}
 	}
-	return list
+	return list, nil
 }
 
-// SortEdges puts edges into the order in which stores return them.
-func SortEdges(list []knowledge.Edge) {
-	slices.SortFunc(list, func(a, b knowledge.Edge) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Site, b.Site), cmp.Compare(a.Callee, b.Callee), cmp.Compare(a.Trace, b.Trace))
+// ReadRuns reads the runs (trace, dir, package, test, command, revision, passed, repository) of the functions
+// that are one of the declarations.
+func ReadRuns(from *RunSource, decls []int64, runs func(symbols []int64) Query) ([]knowledge.Run, error) {
+	ours, err := from.ours(decls)
+	if err != nil || len(ours) == 0 {
+		return nil, err
+	}
+	return All(runs(slices.Sorted(maps.Keys(ours))), func(scan Scan) (r knowledge.Run, err error) {
+		err = scan(&r.Trace, &r.Dir, &r.Package, &r.Test, &r.Command, &r.Snapshot, &r.Passed, &r.Repository)
+		return r, err
 	})
 }

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"tracerag/code"
+	"tracerag/code/words"
 	"tracerag/knowledge"
 )
 
@@ -15,16 +15,28 @@ var Weights = knowledge.Weights{Name: 4, Receiver: 2, Doc: 1.5, Package: 1, Body
 
 // Source is where a search reads.
 type Source struct {
-	// IDs returns the repositories asked for: all if none are.
-	IDs func(repositories []int64) ([]int64, error)
+	// Repositories are the numbers of all repositories, in their order.
+	Repositories func() Query
 	// Chunks returns the rows of terms in a scope, chunk by chunk.
 	Chunks func(in Scope, terms []string) ([]*Chunk, error)
-	// Decls calls each for the declarations of units, with their unit.
-	Decls func(units []int64, each func(d *knowledge.Decl, unit int64)) error
+	// Decls are the declarations of units, by [SelectDecls].
+	Decls func(units []int64) Query
+	// Literals are the units that have a literal with a text in it, each once; LiteralsOf are those of
+	// some units.
+	Literals   func(text string) Query
+	LiteralsOf func(text string, units []int64) Query
+}
+
+// repositories returns the repositories asked for: all if none are.
+func (from *Source) repositories(asked []int64) ([]int64, error) {
+	if len(asked) == 0 {
+		return Values[int64](from.Repositories())
+	}
+	return slices.Compact(slices.Sorted(slices.Values(asked))), nil
 }
 
 // Search is Search of [knowledge.Reader].
-func Search(from Source, q *knowledge.Query) ([]knowledge.Hit, error) {
+func Search(from *Source, q *knowledge.Query) ([]knowledge.Hit, error) {
 	if len(q.Terms) == 0 || q.Limit <= 0 {
 		return nil, nil
 	}
@@ -77,7 +89,7 @@ func best(all []ranked, n int) []ranked {
 
 // score returns the units that have a term of the query: BM25 over the weighted sum of
 // the fields. How rare a term is follows from the units that are looked into, and no others.
-func score(from Source, q *knowledge.Query) ([]ranked, error) {
+func score(from *Source, q *knowledge.Query) ([]ranked, error) {
 	const k1, b = 1.2, .75
 	in := Scope{To: testFunctions}
 	switch {
@@ -87,7 +99,7 @@ func score(from Source, q *knowledge.Query) ([]ranked, error) {
 		in.To = ProductFunctions + 1
 	}
 	var err error
-	if in.Repositories, err = from.IDs(q.Repositories); err != nil {
+	if in.Repositories, err = from.repositories(q.Repositories); err != nil {
 		return nil, err
 	}
 	chunks, err := from.Chunks(in, q.Terms)
@@ -144,14 +156,14 @@ func weigh(c *Counts, w *knowledge.Weights) float64 {
 
 // hits returns the declarations of units that the query's conditions hold for, the best
 // first.
-func hits(from Source, q *knowledge.Query, units []ranked) ([]knowledge.Hit, error) {
+func hits(from *Source, q *knowledge.Query, units []ranked) ([]knowledge.Hit, error) {
 	ids := make([]int64, len(units))
 	scores := make(map[int64]float64, len(units))
 	for i, u := range units {
 		ids[i], scores[u.unit] = u.unit, u.score
 	}
 	var list []knowledge.Hit
-	err := from.Decls(ids, func(d *knowledge.Decl, unit int64) {
+	err := EachDecl(from.Decls(ids), func(d *knowledge.Decl, unit int64) {
 		if len(q.Kinds) > 0 && !slices.Contains(q.Kinds, d.Kind) || !knowledge.Within(q.Files, d.Path, d.Package) {
 			return
 		}
@@ -164,9 +176,9 @@ func hits(from Source, q *knowledge.Query, units []ranked) ([]knowledge.Hit, err
 }
 
 // Rarity is Rarity of [knowledge.Reader].
-func Rarity(from Source, terms []string, repositories []int64) (knowledge.Rarity, error) {
+func Rarity(from *Source, terms []string, repositories []int64) (knowledge.Rarity, error) {
 	var r knowledge.Rarity
-	ids, err := from.IDs(repositories)
+	ids, err := from.repositories(repositories)
 	if err != nil {
 		return r, err
 	}
@@ -186,10 +198,36 @@ func Rarity(from Source, terms []string, repositories []int64) (knowledge.Rarity
 	return r, err
 }
 
-// Quoting returns the units that have all of the terms in their literals.
-func Quoting(from Source, terms []string, repositories []int64) ([]int64, error) {
+// Quoting returns the units that have a literal with one of the texts in it.
+func Quoting(from *Source, texts []string, repositories []int64) ([]int64, error) {
+	var units []int64
+	for _, text := range texts {
+		if text == "" {
+			continue
+		}
+		// The words of a text are in the index. Looking through all literals takes ten
+		// times as long, and is for texts without words.
+		query := from.Literals(text)
+		if terms := words.Terms(text); len(terms) > 0 {
+			with, err := withLiterals(from, terms, repositories)
+			if err != nil {
+				return nil, err
+			}
+			query = from.LiteralsOf(text, with)
+		}
+		found, err := Values[int64](query)
+		if err != nil {
+			return nil, err
+		}
+		units = append(units, found...)
+	}
+	return units, nil
+}
+
+// withLiterals returns the units that have all of the terms in their literals.
+func withLiterals(from *Source, terms []string, repositories []int64) ([]int64, error) {
 	terms = slices.Compact(slices.Sorted(slices.Values(terms)))
-	ids, err := from.IDs(repositories)
+	ids, err := from.repositories(repositories)
 	if err != nil {
 		return nil, err
 	}
@@ -220,77 +258,4 @@ func Quoting(from Source, terms []string, repositories []int64) ([]int64, error)
 	}
 	slices.Sort(list)
 	return list, nil
-}
-
-// Called returns those of some declarations that names mean: as written, or in any case
-// where none is as written.
-func Called(list []knowledge.Decl, names []string) []knowledge.Decl {
-	keep := make([]bool, len(list))
-	for _, n := range names {
-		for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
-			found := false
-			for i := range list {
-				if called(&list[i].Decl, n, same) {
-					keep[i], found = true, true
-				}
-			}
-			if found {
-				break
-			}
-		}
-	}
-	var out []knowledge.Decl
-	for i, d := range list {
-		if keep[i] {
-			out = append(out, d)
-		}
-	}
-	return out
-}
-
-// called reports whether a declaration is called so.
-func called(d *code.Decl, name string, same func(a, b string) bool) bool {
-	if same(d.Name, name) || slices.ContainsFunc(d.Names, func(n string) bool { return same(n, name) }) {
-		return true
-	}
-	receiver, method, ok := strings.Cut(d.Name, ".")
-	if !ok {
-		return false
-	}
-	return same(method, name) || same(strings.Trim(receiver, "(*)")+"."+method, name)
-}
-
-// Files returns those of some files whose path is one of the given, or ends in "/" and it. [Bases] are
-// the last elements of these paths, by which a store finds candidates.
-func Files(list []knowledge.File, paths []string) []knowledge.File {
-	asked := map[string][]string{} // by base: hundreds of files have one name
-	for i, base := range Bases(paths) {
-		asked[base] = append(asked[base], paths[i])
-	}
-	return slices.DeleteFunc(list, func(f knowledge.File) bool {
-		return !slices.ContainsFunc(asked[f.Path[strings.LastIndexByte(f.Path, '/')+1:]], func(p string) bool {
-			before, ok := strings.CutSuffix(f.Path, p)
-			return ok && (before == "" || before[len(before)-1] == '/')
-		})
-	})
-}
-
-// Bases returns the last elements of paths.
-func Bases(paths []string) []string {
-	bases := make([]string, len(paths))
-	for i, p := range paths {
-		bases[i] = p[strings.LastIndexByte(p, '/')+1:]
-	}
-	return bases
-}
-
-// Names are the names that a new repository may have, the best first: the wanted one, or the
-// directory's with as many of those above it as it takes.
-func Names(r *knowledge.Repository, slashed string) []string {
-	parts := strings.Split(strings.Trim(slashed, "/"), "/")
-	names := []string{r.Name}
-	for i := len(parts) - 1; i >= 0; i-- {
-		names = append(names, strings.Join(parts[i:], "/"))
-	}
-	return slices.DeleteFunc(append(names, r.Root), func(n string) bool { return n == "" })
 }

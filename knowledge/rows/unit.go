@@ -1,8 +1,6 @@
 package rows
 
 import (
-	"strings"
-
 	"tracerag/code"
 	"tracerag/knowledge"
 )
@@ -56,34 +54,4 @@ func MovedChunk(chunk int64, repository func(int64) int64) int64 {
 // Within returns the first and the last number that units of groups [from, to) may have.
 func Within(repository, from, to int64) (first, last int64) {
 	return repository<<repositoryShift | from<<groupShift, repository<<repositoryShift | to<<groupShift - 1
-}
-
-// Short returns the name of a declaration without its receiver.
-func Short(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
-
-// Bits of a file's class.
-const (
-	bitTest = 1 << iota
-	bitVendored
-	bitTestdata
-	bitIgnored
-	bitGenerated
-	bitTooLarge
-)
-
-// ClassBits is a file's class as a row has it; [BitsClass] is the other way.
-func ClassBits(c code.Class, generated bool) int {
-	n := 0
-	for i, b := range []bool{c.Test, c.Vendored, c.Testdata, c.Ignored, generated, c.TooLarge} {
-		if b {
-			n |= 1 << i
-		}
-	}
-	return n
-}
-
-// BitsClass is the class of a row.
-func BitsClass(n int, platform string) (c code.Class, generated bool) {
-	return code.Class{Test: n&bitTest != 0, Vendored: n&bitVendored != 0, Testdata: n&bitTestdata != 0,
-		Ignored: n&bitIgnored != 0, TooLarge: n&bitTooLarge != 0, Platform: platform}, n&bitGenerated != 0
 }

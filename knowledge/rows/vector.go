@@ -34,31 +34,31 @@ func product(a, b []byte) (sum float64) {
 	return sum
 }
 
-// Nearest finds the declarations whose vectors are nearest to one.
-type Nearest struct {
-	asked []byte
-	list  []scored
-}
-
 type scored struct {
 	decl   int64
 	cosine float64
 }
 
-// NearestTo asks for what is near to a vector.
-func NearestTo(v []float32) *Nearest { return &Nearest{asked: Numbers(v)} }
-
-// Add takes in the vector of a declaration, as [Numbers] made it.
-func (n *Nearest) Add(decl int64, numbers []byte) {
-	if len(numbers) == len(n.asked) { // another length is of another model with that name
-		n.list = append(n.list, scored{decl, product(n.asked, numbers)})
+// Nearest returns the declarations of a query (id, and the vector as [Numbers] made it) that are nearest to
+// a vector. Decls looks them up.
+func Nearest(q Query, to []float32, limit int, decls func(ids []int64) ([]knowledge.Decl, error)) ([]knowledge.Near, error) {
+	asked := Numbers(to)
+	var list []scored
+	if err := q.Each(func(scan Scan) error {
+		var decl int64
+		var numbers []byte
+		if err := scan(&decl, &numbers); err != nil {
+			return err
+		}
+		if len(numbers) == len(asked) { // another length is of another model with that name
+			list = append(list, scored{decl, product(asked, numbers)})
+		}
+		return nil
+	}); err != nil {
+		return nil, err
 	}
-}
-
-// Best returns the nearest declarations, by what looks them up.
-func (n *Nearest) Best(limit int, decls func(ids []int64) ([]knowledge.Decl, error)) ([]knowledge.Near, error) {
-	slices.SortFunc(n.list, func(a, b scored) int { return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(a.decl, b.decl)) })
-	list := n.list[:min(limit, len(n.list))]
+	slices.SortFunc(list, func(a, b scored) int { return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(a.decl, b.decl)) })
+	list = list[:min(limit, len(list))]
 	ids := make([]int64, len(list))
 	cosines := map[int64]float64{}
 	for i, x := range list {

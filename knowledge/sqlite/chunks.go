@@ -61,23 +61,11 @@ func (t *transaction) removeUnits(units []int64) error {
 
 // purge writes the rows of a chunk without the units that were removed.
 func (t *transaction) purge(chunk int64, lengths []byte) error {
-	changed := map[string][]byte{}
-	if err := t.rows(func(scan func(...any) error) error {
-		var term string
-		var units []byte
-		if err := scan(&term, &units); err != nil {
-			return err
-		}
-		left, err := rows.PurgeRow(lengths, units)
-		if len(left) < len(units) {
-			changed[term] = left
-		}
-		return err
-	}, "SELECT term, units FROM posting WHERE chunk = ?", chunk); err != nil {
+	changed, err := rows.PurgeRows(t.query("SELECT term, units FROM posting WHERE chunk = ?", chunk), lengths)
+	if err != nil {
 		return err
 	}
 	for _, term := range slices.Sorted(maps.Keys(changed)) {
-		var err error
 		if units := changed[term]; len(units) > 0 {
 			err = t.exec("UPDATE posting SET units = ? WHERE chunk = ? AND term = ?", units, chunk, term)
 		} else {

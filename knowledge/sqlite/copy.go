@@ -12,15 +12,12 @@ import (
 func (s *Store) Export(ctx context.Context, do func(read rows.ReadTable) error) error {
 	return s.snapshot(ctx, func(read rows.ReadFunc) error {
 		return do(func(t *rows.Table, each func(row []any) error) error {
-			columns := make([]string, len(t.Columns))
-			for i, c := range t.Columns {
-				columns[i] = `"` + c.Name + `"`
+			return read(t.Select(func(c *rows.Column) string {
 				if c.Kind == rows.Bytes { // a text, or NULL, as SQLite lets it be
-					columns[i] = "CAST(" + columns[i] + " AS BLOB)"
+					return `CAST("` + c.Name + `" AS BLOB)`
 				}
-			}
-			order := "1, 2"[:min(4, 3*len(columns)-2)]
-			return read("SELECT "+strings.Join(columns, ", ")+" FROM "+t.Name+" ORDER BY "+order, each)
+				return `"` + c.Name + `"`
+			}), each)
 		})
 	})
 }
@@ -28,13 +25,8 @@ func (s *Store) Export(ctx context.Context, do func(read rows.ReadTable) error) 
 // Import is of [rows.Copied].
 func (s *Store) Import(ctx context.Context, do func(to rows.Target) error) error {
 	return s.writing(ctx, func(t *transaction) error {
-		for _, table := range rows.Tables {
-			if _, some, err := t.number("SELECT 1 FROM " + table.Name + " LIMIT 1"); err != nil || some {
-				if err == nil {
-					err = fmt.Errorf("%s: %w", s.file, rows.ErrNotEmpty)
-				}
-				return err
-			}
+		if err := rows.CheckEmpty(func(query string) rows.Query { return t.query(query) }); err != nil {
+			return fmt.Errorf("%s: %w", s.file, err)
 		}
 		return do(&target{t, map[string]int64{}})
 	})

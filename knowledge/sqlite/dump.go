@@ -33,7 +33,7 @@ func (s *Store) snapshot(ctx context.Context, do func(read rows.ReadFunc) error)
 		for i := range values {
 			refs[i] = &values[i]
 		}
-		return eachRow(list, func(scan func(...any) error) error {
+		return eachRow(list, func(scan rows.Scan) error {
 			if err := scan(refs...); err != nil {
 				return err
 			}

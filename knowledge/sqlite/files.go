@@ -2,99 +2,18 @@ package sqlite
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"tracerag/code"
 	"tracerag/knowledge"
 	"tracerag/knowledge/rows"
 )
 
-// Begin is of [knowledge.Writer].
-func (s *Store) Begin(ctx context.Context, r knowledge.Repository) (id, update int64, err error) {
-	var b [8]byte
-	_, _ = rand.Read(b[:])
-	update = int64(binary.LittleEndian.Uint64(b[:])>>1) | 1
-	err = s.writing(ctx, func(t *transaction) error {
-		var known bool
-		id, known, err = t.number("SELECT id FROM repository WHERE root = ?", r.Root)
-		if err != nil {
-			return err
-		}
-		if !known {
-			name, err := t.freeName(r)
-			if err != nil {
-				return err
-			}
-			if id, err = t.insert("INSERT INTO repository (name, root, url) VALUES (?, ?, ?)", name, r.Root, r.URL); err != nil {
-				return err
-			}
-		}
-		if err := t.exec("UPDATE repository SET updating = ?, url = ? WHERE id = ?", update, r.URL, id); err != nil {
-			return err
-		}
-		return t.modules(id, r.Modules)
-	})
-	return id, update, err
-}
-
-// freeName returns a name that no other repository has: the wanted one, or the directory's
-// with as many of those above it as it takes.
-func (t *transaction) freeName(r knowledge.Repository) (string, error) {
-	for _, n := range rows.Names(&r, filepath.ToSlash(r.Root)) {
-		_, taken, err := t.number("SELECT 1 FROM repository WHERE name = ?", n)
-		if err != nil || !taken {
-			return n, err
-		}
-	}
-	return "", fmt.Errorf("every name for %s is taken", r.Root)
-}
-
-func (t *transaction) modules(repository int64, modules []code.Module) error {
-	if err := t.exec("DELETE FROM module WHERE repository = ?", repository); err != nil {
-		return err
-	}
-	for i, m := range modules {
-		detail, err := json.Marshal(m)
-		if err != nil {
-			return err
-		}
-		if err := t.exec("INSERT INTO module VALUES (?, ?, ?, ?)", repository, i, m.Path, string(detail)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Stored is of [knowledge.Writer].
 func (s *Store) Stored(ctx context.Context, repository int64) ([]knowledge.Stored, error) {
-	var list []knowledge.Stored
-	err := s.rows(ctx, func(scan func(...any) error) error {
-		var f knowledge.Stored
-		var class int
-		var mtime int64
-		var hash, blob, calls []byte
-		if err := scan(&f.Path, &f.Package, &f.Module, &class, &f.Platform, &f.Size, &mtime, &hash, &blob, &calls, &f.Problem); err != nil {
-			return err
-		}
-		platform := f.Platform
-		f.Class, _ = rows.BitsClass(class, platform)
-		if mtime != 0 {
-			f.Time = time.Unix(0, mtime)
-		}
-		copy(f.Hash[:], hash)
-		copy(f.Blob[:], blob)
-		copy(f.Calls[:], calls)
-		list = append(list, f)
-		return nil
-	}, "SELECT path, directory, module, class, platform, size, mtime, hash, blob, calls, problem FROM file WHERE repository = ? ORDER BY path", repository)
-	return list, err
+	return rows.ReadStored(s.query(ctx, rows.SelectStored, repository))
 }
 
 // Write is of [knowledge.Writer].
@@ -108,7 +27,7 @@ func (s *Store) Write(ctx context.Context, repository int64, c knowledge.Change)
 			}
 		}
 		for _, f := range c.Seen {
-			if err := t.exec("UPDATE file SET size = ?, mtime = ? WHERE repository = ? AND path = ?", f.Size, nanos(f.Time), repository, f.Path); err != nil {
+			if err := t.exec("UPDATE file SET size = ?, mtime = ? WHERE repository = ? AND path = ?", f.Size, rows.Nanos(f.Time), repository, f.Path); err != nil {
 				return err
 			}
 		}
@@ -125,13 +44,6 @@ func (s *Store) Write(ctx context.Context, repository int64, c knowledge.Change)
 		}
 		return w.writeChunks()
 	})
-}
-
-func nanos(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixNano()
 }
 
 // fileWriter writes files of one repository in one transaction.
@@ -157,23 +69,6 @@ func (w *fileWriter) packageID(path string) (int64, error) {
 	return id, err
 }
 
-// position is all of a declaration's row that is not its name.
-type position struct {
-	pkg, unit                                                 int64
-	start, end, docStart, docEnd, line, endLine, head, broken int
-}
-
-type declName struct {
-	kind code.Kind
-	name string
-	nth  int
-}
-
-type oldDecl struct {
-	id int64
-	position
-}
-
 // put writes a file. Declarations that it had before keep their numbers, so that the
 // calls of and to them stay.
 func (w *fileWriter) put(p *knowledge.Parsed) error {
@@ -189,31 +84,20 @@ func (w *fileWriter) put(p *knowledge.Parsed) error {
 	if err != nil {
 		return err
 	}
-	for i := range p.Decls {
-		d := &p.Decls[i]
-		unit, err := w.unit(p, pkg, d)
-		if err != nil {
-			return err
-		}
-		at := position{pkg, unit, d.Start, d.End, d.Doc.Start, d.Doc.End, d.Line, d.EndLine, d.Head, 0}
-		if d.Broken {
-			at.broken = 1
-		}
-		name := declName{d.Kind, d.Name, d.Nth}
-		was, known := old[name]
-		delete(old, name)
-		if known && was.position == at {
-			continue
-		}
-		if known {
+	changes, err := rows.DeclChanges(p, pkg, old, func(d *knowledge.Facts) (int64, error) { return w.unit(p, pkg, d) })
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if c.ID != 0 {
 			err = w.exec("UPDATE decl SET package = ?, unit = ?, start = ?, end = ?, doc_start = ?, doc_end = ?, line = ?, end_line = ?, head = ?, broken = ? WHERE id = ?",
-				pkg, unit, at.start, at.end, at.docStart, at.docEnd, at.line, at.endLine, at.head, at.broken, was.id)
-			if err == nil && was.unit != unit {
-				err = w.orphan(was.unit)
-			}
+				pkg, c.Unit, c.Start, c.End, c.DocStart, c.DocEnd, c.Line, c.EndLine, c.Head, c.Broken, c.ID)
 		} else {
-			_, err = w.insert("INSERT INTO decl (file, package, unit, kind, name, short, nth, start, end, doc_start, doc_end, line, end_line, head, broken) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-				file, pkg, unit, int(d.Kind), d.Name, rows.Short(d.Name), d.Nth, at.start, at.end, at.docStart, at.docEnd, at.line, at.endLine, at.head, at.broken)
+			err = w.exec("INSERT INTO decl (file, package, unit, kind, name, short, nth, start, end, doc_start, doc_end, line, end_line, head, broken) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				file, pkg, c.Unit, int(c.Name.Kind), c.Name.Name, rows.Short(c.Name.Name), c.Name.Nth, c.Start, c.End, c.DocStart, c.DocEnd, c.Line, c.EndLine, c.Head, c.Broken)
+		}
+		if err == nil && c.Moved() {
+			err = w.orphan(c.Was)
 		}
 		if err != nil {
 			return err
@@ -225,7 +109,7 @@ func (w *fileWriter) put(p *knowledge.Parsed) error {
 func (w *fileWriter) file(p *knowledge.Parsed, pkg int64) (int64, error) {
 	st := &p.Stored
 	values := []any{filepath.Base(p.Path), pkg, p.Package, p.Module, p.PackageName, rows.ClassBits(p.Class, p.Generated), p.Platform, p.Constraint, p.Broken,
-		strings.Join(p.Imports, "\n"), st.Problem, st.Size, nanos(st.Time), st.Hash[:], st.Blob[:], st.Calls[:], w.repository, p.Path}
+		strings.Join(p.Imports, "\n"), st.Problem, st.Size, rows.Nanos(st.Time), st.Hash[:], st.Blob[:], st.Calls[:], w.repository, p.Path}
 	id, known, err := w.number("SELECT id FROM file WHERE repository = ? AND path = ?", w.repository, p.Path)
 	switch {
 	case err != nil:
@@ -236,27 +120,18 @@ func (w *fileWriter) file(p *knowledge.Parsed, pkg int64) (int64, error) {
 	return w.insert("INSERT INTO file (base, package, directory, module, clause, class, platform, build, broken, imports, problem, size, mtime, hash, blob, calls, repository, path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values...)
 }
 
-func (w *fileWriter) declsOf(file int64) (map[declName]oldDecl, error) {
-	old := map[declName]oldDecl{}
-	err := w.rows(func(scan func(...any) error) error {
-		var n declName
-		var d oldDecl
-		if err := scan(&d.id, &n.kind, &n.name, &n.nth, &d.pkg, &d.unit, &d.start, &d.end, &d.docStart, &d.docEnd, &d.line, &d.endLine, &d.head, &d.broken); err != nil {
-			return err
-		}
-		old[n] = d
-		return nil
-	}, "SELECT id, kind, name, nth, package, unit, start, end, doc_start, doc_end, line, end_line, head, broken FROM decl WHERE file = ?", file)
-	return old, err
+func (w *fileWriter) declsOf(file int64) (map[rows.DeclName]rows.DeclRow, error) {
+	of, err := rows.ReadDeclRows(w.query(rows.SelectDeclRows+"file = ?", file))
+	return of[file], err
 }
 
 // drop removes declarations, and the calls of and to them.
-func (w *fileWriter) drop(old map[declName]oldDecl) error {
+func (w *fileWriter) drop(old map[rows.DeclName]rows.DeclRow) error {
 	for _, d := range old {
-		from, err1 := w.removed("DELETE FROM edge WHERE caller = ?", d.id)
-		to, err2 := w.removed("DELETE FROM edge WHERE callee = ?", d.id)
+		from, err1 := w.removed("DELETE FROM edge WHERE caller = ?", d.ID)
+		to, err2 := w.removed("DELETE FROM edge WHERE callee = ?", d.ID)
 		w.lost = w.lost || from || to
-		if err := errors.Join(err1, err2, w.exec("DELETE FROM decl WHERE id = ?", d.id), w.orphan(d.unit)); err != nil {
+		if err := errors.Join(err1, err2, w.exec("DELETE FROM decl WHERE id = ?", d.ID), w.orphan(d.Unit)); err != nil {
 			return err
 		}
 	}
@@ -309,94 +184,4 @@ func (w *fileWriter) unit(p *knowledge.Parsed, pkg int64, d *knowledge.Facts) (i
 		}
 	}
 	return id, nil
-}
-
-// Finish is of [knowledge.Writer].
-func (s *Store) Finish(ctx context.Context, repository, update int64, sn knowledge.Snapshot, calls code.Hash) error {
-	return s.writing(ctx, func(t *transaction) error {
-		_, ours, err := t.number("SELECT 1 FROM repository WHERE id = ? AND updating = ?", repository, update)
-		if err != nil || !ours {
-			return err
-		}
-		if err := t.collect(repository); err != nil {
-			return err
-		}
-		return t.exec("UPDATE repository SET revision = ?, uncommitted = ?, newest = ?, listing = ?, calls_now = ?, updating = 0 WHERE id = ?",
-			sn.Commit, sn.Uncommitted[:], nanos(sn.Time), sn.Listing[:], calls[:], repository)
-	})
-}
-
-// collect removes units and packages of which no declaration, and no file, is left.
-func (t *transaction) collect(repository int64) error {
-	first, last := rows.Within(repository, 0, rows.Groups)
-	var gone []int64
-	if err := t.rows(func(scan func(...any) error) error {
-		var id int64
-		err := scan(&id)
-		gone = append(gone, id)
-		return err
-	}, "SELECT unit FROM orphan WHERE unit BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM decl WHERE decl.unit = orphan.unit)", first, last); err != nil {
-		return err
-	}
-	for _, id := range gone {
-		if err := errors.Join(
-			t.exec("DELETE FROM unit WHERE id = ?", id),
-			t.exec("DELETE FROM member WHERE unit = ?", id),
-			t.exec("DELETE FROM literal WHERE unit = ?", id)); err != nil {
-			return err
-		}
-	}
-	return errors.Join(
-		t.removeUnits(gone),
-		t.exec("DELETE FROM orphan WHERE unit BETWEEN ? AND ?", first, last),
-		t.exec("DELETE FROM package WHERE repository = ?1 AND id NOT IN (SELECT package FROM file WHERE repository = ?1)", repository))
-}
-
-// Counts is of [knowledge.Writer].
-func (s *Store) Counts(ctx context.Context, repository int64) (n knowledge.Counts, err error) {
-	// Declarations and calls are many: each of them is looked at once.
-	err = s.read.QueryRowContext(ctx, `SELECT
-		(SELECT count(*) FROM module WHERE repository = ?1),
-		(SELECT count(*) FROM package WHERE repository = ?1),
-		(SELECT count(*) FROM file WHERE repository = ?1),
-		(SELECT count(*) FROM file WHERE repository = ?1 AND problem <> ''),
-		decls.n, decls.functions, edges.static, edges.interface,
-		(SELECT count(*) FROM run),
-		(SELECT count(*) FROM ran_call),
-		(SELECT count(*) FROM revision WHERE repository = ?1)
-		FROM (SELECT count(*) AS n, count(*) FILTER (WHERE d.kind IN (1, 2)) AS functions
-			FROM decl d WHERE d.file IN (SELECT id FROM file WHERE repository = ?1)) decls,
-		(SELECT count(*) FILTER (WHERE e.kind = 1) AS static, count(*) FILTER (WHERE e.kind = 2) AS interface
-			FROM edge e JOIN decl d ON d.id = e.caller JOIN file f ON f.id = d.file WHERE f.repository = ?1) edges`, repository).
-		Scan(&n.Modules, &n.Packages, &n.Files, &n.Unread, &n.Declarations, &n.Functions, &n.Static, &n.Interface, &n.Runs, &n.RanCalls, &n.Commits)
-	return n, s.explain(err)
-}
-
-// Forget is of [knowledge.Writer].
-func (s *Store) Forget(ctx context.Context, repository int64) error {
-	var paths []string
-	if err := s.rows(ctx, func(scan func(...any) error) error {
-		var p string
-		err := scan(&p)
-		paths = append(paths, p)
-		return err
-	}, "SELECT path FROM file WHERE repository = ?", repository); err != nil {
-		return err
-	}
-	return s.writing(ctx, func(t *transaction) error {
-		w := &fileWriter{transaction: t, repository: repository}
-		for _, p := range paths {
-			if err := w.remove(p); err != nil {
-				return err
-			}
-		}
-		if err := t.collect(repository); err != nil {
-			return err
-		}
-		return errors.Join(
-			t.exec("DELETE FROM revision_file WHERE revision IN (SELECT id FROM revision WHERE repository = ?)", repository),
-			t.exec("DELETE FROM revision WHERE repository = ?", repository),
-			t.exec("DELETE FROM module WHERE repository = ?", repository),
-			t.exec("DELETE FROM repository WHERE id = ?", repository))
-	})
 }

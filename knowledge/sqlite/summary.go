@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"tracerag/knowledge"
+	"tracerag/knowledge/rows"
 )
 
 // Summaries is of [knowledge.Summaries].
@@ -18,29 +19,14 @@ func (s *Store) Summaries(ctx context.Context, model string, keys []knowledge.Su
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[knowledge.SummaryKey]knowledge.Summary, len(keys))
-	err = s.rows(ctx, func(scan func(...any) error) error {
-		var x knowledge.Summary
-		var hash []byte
-		if err := scan(&x.Level, &hash, &x.Text, &x.Substitute); err != nil {
-			return err
-		}
-		copy(x.Hash[:], hash)
-		out[x.SummaryKey] = x
-		return nil
-	}, "SELECT s.level, s.hash, s.text, s.substitute FROM json_each(?) j JOIN summary s ON s.level = j.value ->> 0 AND s.hash = unhex(j.value ->> 1) AND s.model = ?", string(list), model)
-	return out, err
+	return rows.ReadSummaries(s.query(ctx, "SELECT s.level, s.hash, s.text, s.substitute FROM json_each(?) j JOIN summary s ON s.level = j.value ->> 0 AND s.hash = unhex(j.value ->> 1) AND s.model = ?", string(list), model))
 }
 
 // SetSummaries is of [knowledge.Summaries].
 func (s *Store) SetSummaries(ctx context.Context, model string, list []knowledge.Summary) error {
 	return s.writing(ctx, func(t *transaction) error {
-		st, err := t.stmt("INSERT OR REPLACE INTO summary (level, hash, model, text, substitute) VALUES (?, ?, ?, ?, ?)")
-		if err != nil {
-			return err
-		}
 		for _, x := range list {
-			if _, err := st.Exec(x.Level, x.Hash[:], model, x.Text, x.Substitute); err != nil {
+			if err := t.exec("INSERT OR REPLACE INTO summary (level, hash, model, text, substitute) VALUES (?, ?, ?, ?, ?)", x.Level, x.Hash[:], model, x.Text, x.Substitute); err != nil {
 				return err
 			}
 		}
@@ -49,18 +35,14 @@ func (s *Store) SetSummaries(ctx context.Context, model string, list []knowledge
 }
 
 // Answer is of [knowledge.Answers].
-func (s *Store) Answer(ctx context.Context, key string) (answer []byte, err error) {
-	err = s.rows(ctx, func(scan func(...any) error) error { return scan(&answer) }, "SELECT answer FROM answer WHERE key = ?", key)
+func (s *Store) Answer(ctx context.Context, key string) ([]byte, error) {
+	answer, _, err := rows.Value[[]byte](s.query(ctx, "SELECT answer FROM answer WHERE key = ?", key))
 	return answer, err
 }
 
 // KeepAnswer is of [knowledge.Answers].
 func (s *Store) KeepAnswer(ctx context.Context, key string, answer []byte) error {
 	return s.writing(ctx, func(t *transaction) error {
-		st, err := t.stmt("INSERT OR REPLACE INTO answer (key, answer) VALUES (?, ?)")
-		if err == nil {
-			_, err = st.Exec(key, answer)
-		}
-		return err
+		return t.exec("INSERT OR REPLACE INTO answer (key, answer) VALUES (?, ?)", key, answer)
 	})
 }

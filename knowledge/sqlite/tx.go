@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"tracerag/knowledge/rows"
 )
 
 // transaction is what a method of [knowledge.Writer] does, whole or not at all.
@@ -125,34 +127,47 @@ func (t *transaction) bytes(query string, args ...any) (b []byte, err error) {
 	return b, err
 }
 
-// rows calls each for every row.
-func (t *transaction) rows(each func(scan func(...any) error) error, query string, args ...any) error {
-	st, err := t.stmt(query)
-	if err != nil {
-		return err
+// query is a query of the transaction.
+func (t *transaction) query(query string, args ...any) rows.Query {
+	return func(do func(scan rows.Scan) error) error {
+		st, err := t.stmt(query)
+		if err != nil {
+			return err
+		}
+		list, err := st.Query(args...)
+		if err != nil {
+			return err
+		}
+		return eachRow(list, do)
 	}
-	r, err := st.Query(args...)
-	if err != nil {
-		return err
-	}
-	return eachRow(r, each)
 }
 
-// rows calls each for every row.
-func (s *Store) rows(ctx context.Context, each func(scan func(...any) error) error, query string, args ...any) error {
-	r, err := s.read.QueryContext(ctx, query, args...)
-	if err == nil {
-		err = eachRow(r, each)
+// query is a query of what is there when its rows are read.
+func (s *Store) query(ctx context.Context, query string, args ...any) rows.Query {
+	return func(do func(scan rows.Scan) error) error {
+		return s.explain(queryOf(ctx, s.read, query, args...).Each(do))
 	}
-	return s.explain(err)
 }
 
-func eachRow(r *sql.Rows, each func(scan func(...any) error) error) error {
-	defer func() { _ = r.Close() }()
-	for r.Next() {
-		if err := each(r.Scan); err != nil {
+// queryOf is a query of all connections, or of a transaction.
+func queryOf(ctx context.Context, from interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}, query string, args ...any) rows.Query {
+	return func(do func(scan rows.Scan) error) error {
+		list, err := from.QueryContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		return eachRow(list, do)
+	}
+}
+
+func eachRow(list *sql.Rows, do func(scan rows.Scan) error) error {
+	defer func() { _ = list.Close() }()
+	for list.Next() {
+		if err := do(list.Scan); err != nil {
 			return err
 		}
 	}
-	return r.Err()
+	return list.Err()
 }

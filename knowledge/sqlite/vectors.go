@@ -27,12 +27,8 @@ func (s *Store) product(repositories []int64) (where string, args []any) {
 // SetVectors is of [knowledge.Vectors].
 func (s *Store) SetVectors(ctx context.Context, model string, vectors []knowledge.Vector) error {
 	return s.writing(ctx, func(t *transaction) error {
-		st, err := t.stmt("INSERT OR REPLACE INTO vector (tokens, comments, model, numbers) VALUES (?, ?, ?, ?)")
-		if err != nil {
-			return err
-		}
 		for _, v := range vectors {
-			if _, err := st.Exec(v.Tokens[:], v.Comments[:], model, rows.Numbers(v.Values)); err != nil {
+			if err := t.exec("INSERT OR REPLACE INTO vector (tokens, comments, model, numbers) VALUES (?, ?, ?, ?)", v.Tokens[:], v.Comments[:], model, rows.Numbers(v.Values)); err != nil {
 				return err
 			}
 		}
@@ -42,17 +38,7 @@ func (s *Store) SetVectors(ctx context.Context, model string, vectors []knowledg
 
 // Nearest is of [knowledge.Vectors].
 func (s *Store) Nearest(ctx context.Context, model string, to []float32, repositories []int64, limit int) ([]knowledge.Near, error) {
-	near := rows.NearestTo(to)
 	where, args := s.product(repositories)
-	err := s.rows(ctx, func(scan func(...any) error) error {
-		var decl int64
-		var v []byte
-		err := scan(&decl, &v)
-		near.Add(decl, v)
-		return err
-	}, "SELECT d.id, v.numbers"+declTables+"JOIN vector v ON v.tokens = u.tokens AND v.comments = u.comments AND v.model = ? "+where, append([]any{model}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	return near.Best(limit, func(ids []int64) ([]knowledge.Decl, error) { return s.Decls(ctx, ids) })
+	query := s.query(ctx, "SELECT d.id, v.numbers"+rows.DeclTables+"JOIN vector v ON v.tokens = u.tokens AND v.comments = u.comments AND v.model = ? "+where, append([]any{model}, args...)...)
+	return rows.Nearest(query, to, limit, func(ids []int64) ([]knowledge.Decl, error) { return s.Decls(ctx, ids) })
 }

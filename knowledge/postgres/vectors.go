@@ -1,0 +1,44 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"tracerag/code"
+	"tracerag/knowledge"
+	"tracerag/knowledge/rows"
+)
+
+// Unembedded is of [knowledge.Vectors].
+func (s *Store) Unembedded(ctx context.Context, model string, repositories []int64, limit int) ([]knowledge.Decl, error) {
+	list, err := s.decls(ctx, productFunctions+" AND NOT EXISTS (SELECT FROM vector v WHERE v.project = u.project AND v.tokens = u.tokens AND v.comments = u.comments AND v.model = $2)", repositories, model)
+	return rows.Once(list, limit), err
+}
+
+// SetVectors is of [knowledge.Vectors].
+func (s *Store) SetVectors(ctx context.Context, model string, vectors []knowledge.Vector) error {
+	type key struct{ tokens, comments code.Hash }
+	last := map[key][]float32{}
+	for _, v := range vectors {
+		last[key{v.Tokens, v.Comments}] = v.Values
+	}
+	var tokens, comments, numbers [][]byte
+	for _, k := range slices.SortedFunc(maps.Keys(last), func(a, b key) int {
+		return cmp.Or(slices.Compare(a.tokens[:], b.tokens[:]), slices.Compare(a.comments[:], b.comments[:]))
+	}) {
+		tokens, comments, numbers = append(tokens, k.tokens[:]), append(comments, k.comments[:]), append(numbers, rows.Numbers(last[k]))
+	}
+	return s.writing(ctx, func(t *transaction) error {
+		_, err := t.exec("INSERT INTO vector (project, model, tokens, comments, numbers) SELECT $1, $2, * FROM unnest($3::bytea[], $4::bytea[], $5::bytea[]) ON CONFLICT (project, tokens, comments, model) DO UPDATE SET numbers = excluded.numbers",
+			s.project, model, tokens, comments, numbers)
+		return err
+	})
+}
+
+// Nearest is of [knowledge.Vectors].
+func (s *Store) Nearest(ctx context.Context, model string, to []float32, repositories []int64, limit int) ([]knowledge.Near, error) {
+	query := s.query(ctx, "SELECT d.id, v.numbers"+rows.DeclTables+"JOIN vector v ON v.project = u.project AND v.tokens = u.tokens AND v.comments = u.comments AND v.model = $2 "+productFunctions, repositories, model)
+	return rows.Nearest(query, to, limit, func(ids []int64) ([]knowledge.Decl, error) { return s.Decls(ctx, ids) })
+}
