@@ -86,21 +86,24 @@ func (h *hasher) end(d *Decl, n ast.Node) {
 		h.text = append(h.text, 0) // "type T[P *C,] X" is not "type T[P * C]X"
 	}
 	h.canonical(d.Broken)
-	sum := sha256.Sum256(h.text)
-	copy(d.Tokens[:], sum[:])
+	d.Tokens = HashText(h.text)
 	d.Comments = h.sumComments()
 	h.begin()
 }
 
-func (h *hasher) sumComments() (sum Hash) {
+func (h *hasher) sumComments() Hash {
 	h.words = append(append(h.words, 0), h.directives...)
 	slices.Sort(h.links) // gofmt has those that are used first
 	for _, l := range h.links {
 		h.words = append(append(h.words, 0), l...)
 	}
-	all := sha256.Sum256(h.words)
-	copy(sum[:], all[:])
-	return sum
+	return HashText(h.words)
+}
+
+// HashText returns the hash of a text as it is, such as a file's.
+func HashText(text []byte) Hash {
+	sum := sha256.Sum256(text)
+	return Hash(sum[:len(Hash{})])
 }
 
 // HashComment returns a hash of the words of a comment, as [Decl.Comments] is: formatting does

@@ -161,8 +161,7 @@ func (p *plan) file(e code.Entry, make *maker) outcome {
 		}
 		return outcome{parsed: &knowledge.Parsed{File: f, Stored: st}, size: 1 << 10}
 	}
-	sum := sha256.Sum256(text)
-	copy(st.Hash[:], sum[:])
+	st.Hash = code.HashText(text)
 	if known && was.Hash == st.Hash && was.Problem == "" && !changedPlace(e, was) {
 		return outcome{seen: &st, size: 100}
 	}

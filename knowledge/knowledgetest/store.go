@@ -7,7 +7,6 @@ package knowledgetest
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"math"
 	"path"
@@ -86,9 +85,9 @@ func (p *Parser) Parse(name string, texts map[string][]byte, commits []knowledge
 }
 
 func (r *Repository) parse(by *Parser, p string, text []byte, terms *words.Splitter) {
-	f := knowledge.File{ID: int64(len(r.files)), Entry: code.Entry{Path: p, Size: int64(len(text)), Class: class(p)}, Hash: hash(text)}
+	f := knowledge.File{ID: int64(len(r.files)), Entry: code.Entry{Path: p, Size: int64(len(text)), Class: class(p)}, Hash: code.HashText(text)}
 	f.Module, f.Package = r.module(path.Dir(p))
-	key := hash(append([]byte(f.Package+"\x00"), text...))
+	key := code.HashText(append([]byte(f.Package+"\x00"), text...))
 	by.mu.Lock()
 	file := by.files[key]
 	by.mu.Unlock()
@@ -124,12 +123,6 @@ func (r *Repository) parse(by *Parser, p string, text []byte, terms *words.Split
 			r.length += file.lengths[i]
 		}
 	}
-}
-
-func hash(text []byte) (h code.Hash) {
-	sum := sha256.Sum256(text)
-	copy(h[:], sum[:])
-	return h
 }
 
 // read parses a file and counts the terms of its functions

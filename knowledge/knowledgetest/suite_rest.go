@@ -24,7 +24,7 @@ func file(path, pkg string, functions map[string]string) knowledge.Parsed {
 	slices.Sort(names)
 	for i, n := range names {
 		d := knowledge.Facts{Decl: code.Decl{Kind: code.Func, Name: n, Nth: 1, Line: i + 1, Span: code.Span{Start: 10 * i, End: 10*i + 9}}, Literals: []string{functions[n]}}
-		d.Tokens = hash([]byte(path + "\x00" + n + "\x00" + functions[n]))
+		d.Tokens = code.HashText([]byte(path + "\x00" + n + "\x00" + functions[n]))
 		d.Terms.Name = []string{strings.ToLower(n)}
 		for word := range strings.FieldsSeq(strings.ToLower(functions[n])) {
 			d.Terms.Literals = append(d.Terms.Literals, word)

@@ -1,7 +1,6 @@
 package lookup
 
 import (
-	"crypto/sha256"
 	"slices"
 
 	"tracerag/code"
@@ -17,8 +16,7 @@ type File struct {
 // if none was indexed.
 func FileNow(text []byte, indexed code.Hash) *File {
 	f := &File{Text: text}
-	sum := sha256.Sum256(text)
-	if indexed != code.Hash(sum[:len(indexed)]) {
+	if indexed != code.HashText(text) {
 		f.now = code.Parse(text)
 	}
 	return f

@@ -4,7 +4,6 @@ package stores
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -160,10 +159,7 @@ func setTexts(ctx context.Context, source knowledge.Store, target *postgres.Stor
 		}
 		if err := target.SetTexts(ctx, to[i].ID, func(path string, hash code.Hash) []byte {
 			text, err := lookup.ReadTree(&from[n], path)
-			if err != nil {
-				return nil
-			}
-			if sum := sha256.Sum256(text); [len(hash)]byte(sum[:len(hash)]) != hash {
+			if err != nil || code.HashText(text) != hash {
 				return nil
 			}
 			return text
