@@ -13,8 +13,8 @@ import (
 
 // Unembedded is of [knowledge.Vectors].
 func (s *Store) Unembedded(ctx context.Context, model string, repositories []int64, limit int) ([]knowledge.Decl, error) {
-	list, err := s.decls(ctx, productFunctions+" AND NOT EXISTS (SELECT FROM vector v WHERE v.project = u.project AND v.tokens = u.tokens AND v.comments = u.comments AND v.model = $2)", repositories, model)
-	return rows.Once(list, limit), err
+	const without = productFunctions + " AND NOT EXISTS (SELECT FROM vector v WHERE v.project = u.project AND v.tokens = u.tokens AND v.comments = u.comments AND v.model = $2)"
+	return rows.ReadOnce(s.query(ctx, rows.SelectDecls+without+rows.DeclOrder, repositories, model), limit)
 }
 
 // SetVectors is of [knowledge.Vectors].

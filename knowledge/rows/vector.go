@@ -73,15 +73,16 @@ func Nearest(q Query, to []float32, limit int, decls func(ids []int64) ([]knowle
 	return near, err
 }
 
-// Once leaves one of those declarations that have equal hashes, and with them one vector; no more than
-// limit of them.
-func Once(list []knowledge.Decl, limit int) []knowledge.Decl {
+// ReadOnce reads declarations, by [SelectDecls]: one of those that have equal hashes, and with them one
+// vector; no more than limit of them.
+func ReadOnce(q Query, limit int) ([]knowledge.Decl, error) {
 	seen := map[[2]code.Hash]bool{}
-	list = slices.DeleteFunc(list, func(d knowledge.Decl) bool {
-		key := [2]code.Hash{d.Tokens, d.Comments}
-		was := seen[key]
-		seen[key] = true
-		return was
+	var list []knowledge.Decl
+	err := EachDecl(q, func(d *knowledge.Decl, _ int64) {
+		if key := [2]code.Hash{d.Tokens, d.Comments}; !seen[key] && len(list) < limit {
+			seen[key] = true
+			list = append(list, *d)
+		}
 	})
-	return list[:min(limit, len(list))]
+	return list, err
 }

@@ -10,8 +10,8 @@ import (
 // Unembedded is of [knowledge.Vectors].
 func (s *Store) Unembedded(ctx context.Context, model string, repositories []int64, limit int) ([]knowledge.Decl, error) {
 	where, args := s.product(repositories)
-	list, err := s.decls(ctx, where+" AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.tokens = u.tokens AND v.comments = u.comments AND v.model = ?)", append(args, model)...)
-	return rows.Once(list, limit), err
+	where += " AND NOT EXISTS (SELECT 1 FROM vector v WHERE v.tokens = u.tokens AND v.comments = u.comments AND v.model = ?)"
+	return rows.ReadOnce(s.query(ctx, rows.SelectDecls+where+rows.DeclOrder, append(args, model)...), limit)
 }
 
 // product is the condition for functions of the program in some repositories, or all.
