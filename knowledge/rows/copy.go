@@ -87,6 +87,26 @@ func table(name string, numbered bool, columns string) Table {
 	return t
 }
 
+// check tells whether values are of their columns: SQLite keeps any value in any column.
+func (t *Table) check(row []any) error {
+	for i, c := range t.Columns {
+		var ok bool
+		switch c.Kind {
+		case Text:
+			_, ok = row[i].(string)
+		case Bytes: // nil is none
+			_, ok = row[i].([]byte)
+			ok = ok || row[i] == nil
+		default:
+			_, ok = row[i].(int64)
+		}
+		if !ok {
+			return fmt.Errorf("column %s has a value of another type, %T: the store is damaged", c.Name, row[i])
+		}
+	}
+	return nil
+}
+
 // ErrNotEmpty says that a store to be copied into has something in it.
 var ErrNotEmpty = errors.New("something is in it already")
 
@@ -176,6 +196,11 @@ type copying struct {
 func (c *copying) flush(t *Table) error {
 	if len(c.list) == 0 {
 		return nil
+	}
+	for _, row := range c.list {
+		if err := t.check(row); err != nil {
+			return err
+		}
 	}
 	if t.Numbered {
 		numbers, err := c.to.Numbers(t, len(c.list))
