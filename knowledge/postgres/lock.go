@@ -39,7 +39,11 @@ func (s *Store) Lock(ctx context.Context, waiting func()) (unlock func(), err er
 		err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1, $2)", int32(summariesLock), s.project).Scan(&got)
 		if err == nil && got {
 			// The connection is not used for anything else: with it goes the lock.
-			return func() { _ = conn.Hijack().Close(context.Background()) }, nil
+			return func() {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				_ = conn.Hijack().Close(ctx)
+			}, nil
 		}
 		if err == nil {
 			if !waited {

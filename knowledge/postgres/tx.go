@@ -36,7 +36,10 @@ func (s *Store) writing(ctx context.Context, do func(t *transaction) error) erro
 		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return do(&transaction{ctx, s, tx}) })
 		const deadlock, serialization = "40P01", "40001"
 		if try < tries && (isCode(err, deadlock) || isCode(err, serialization)) {
-			time.Sleep(time.Duration(try) * 5 * time.Millisecond)
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Duration(try) * 5 * time.Millisecond):
+			}
 			continue
 		}
 		return s.explain(ctx, err)
