@@ -58,7 +58,8 @@ func (a At) open(t testing.TB) knowledge.Store {
 
 func (a At) new(t testing.TB) At { return At{a.newPlace(t), a.newPlace} }
 
-func dump(t testing.TB, s knowledge.Store) string {
+// Dump returns the dump of a store.
+func Dump(t testing.TB, s knowledge.Store) string {
 	t.Helper()
 	var b strings.Builder
 	if err := s.Dump(t.Context(), &b); err != nil {

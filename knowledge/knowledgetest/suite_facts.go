@@ -81,7 +81,7 @@ func testRuns(t *testing.T, at At) {
 	if err := s.RemoveRuns(ctx, []string{"11111111", "22222222"}); err != nil {
 		t.Fatal(err)
 	}
-	if d := dump(t, s); strings.Contains(d, "11111111") || strings.Contains(d, `"T.M"	1	"a.go"`) {
+	if d := Dump(t, s); strings.Contains(d, "11111111") || strings.Contains(d, `"T.M"	1	"a.go"`) {
 		t.Errorf("after the removal of all runs:\n%s", d)
 	}
 }
@@ -89,7 +89,7 @@ func testRuns(t *testing.T, at At) {
 // testForget removes a repository. Nothing of it is left.
 func testForget(t *testing.T, at At) {
 	s := at.open(t)
-	empty := dump(t, s)
+	empty := Dump(t, s)
 	id := Fill(t, s, "a.go", "F", "G")
 	if err := s.SetCommits(t.Context(), id, []knowledge.Commit{{ID: "x", Files: []string{"a.go"}}}, nil); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func testForget(t *testing.T, at At) {
 	if err := s.Forget(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if got := dump(t, s); got != empty {
+	if got := Dump(t, s); got != empty {
 		t.Errorf("left is\n%s", got)
 	}
 }

@@ -203,8 +203,8 @@ func testCalls(t *testing.T, at At) {
 	if err != nil || len(from) != 2 {
 		t.Errorf("callees of A and B: %+v, %v", from, err)
 	}
-	before := dump(t, s)
-	if err := s.SetCalls(ctx, id, code.Hash{3}, []knowledge.Call{{Kind: knowledge.Static, Caller: place("A"), Callee: place("gone")}}); err == nil || dump(t, s) != before {
+	before := Dump(t, s)
+	if err := s.SetCalls(ctx, id, code.Hash{3}, []knowledge.Call{{Kind: knowledge.Static, Caller: place("A"), Callee: place("gone")}}); err == nil || Dump(t, s) != before {
 		t.Errorf("a call to what is not declared: %v", err)
 	}
 	// A declaration that goes takes its calls along, and then the calls are old.
@@ -392,7 +392,7 @@ func testConcurrent(t *testing.T, at At) {
 	if err != nil || len(all) != 1+len(stores) {
 		t.Errorf("repositories: %+v, %v", all, err)
 	}
-	if d := dump(t, s); !strings.Contains(d, "\n0 rows without a unit\n") {
+	if d := Dump(t, s); !strings.Contains(d, "\n0 rows without a unit\n") {
 		t.Error("rows without a unit are left")
 	}
 }
@@ -401,7 +401,7 @@ func testConcurrent(t *testing.T, at At) {
 func testInterrupted(t *testing.T, at At) {
 	s := at.open(t)
 	Fill(t, s, "a.go", "F")
-	before := dump(t, s)
+	before := Dump(t, s)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	all, err := s.Repositories(t.Context())
@@ -414,7 +414,7 @@ func testInterrupted(t *testing.T, at At) {
 	if _, err := s.Repositories(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("reading: %v", err)
 	}
-	if dump(t, s) != before {
+	if Dump(t, s) != before {
 		t.Error("something was written")
 	}
 }

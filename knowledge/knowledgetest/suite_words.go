@@ -125,7 +125,7 @@ func testScores(t *testing.T, at At) {
 	if err := errors.Join(s.Finish(ctx, id, n, knowledge.Snapshot{}, code.Hash{}), fresh.Finish(ctx, freshID, first, knowledge.Snapshot{}, code.Hash{})); err != nil {
 		t.Fatal(err)
 	}
-	if dump(t, s) != dump(t, fresh) {
+	if Dump(t, s) != Dump(t, fresh) {
 		t.Error("the store is not as one that was written at once")
 	}
 

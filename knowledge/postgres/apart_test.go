@@ -16,29 +16,14 @@ import (
 	"tracerag/knowledge/postgres/postgrestest"
 )
 
-func dump(t testing.TB, s knowledge.Store) string {
-	t.Helper()
-	var b strings.Builder
-	if err := s.Dump(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-// full puts something into every table of a project, and calls in.
-func full(t testing.TB, s knowledge.Store, word string) {
-	t.Helper()
-	knowledgetest.Full(t, s, word)
-}
-
 // TestProjectsApart has two teams in one database. Each tries to reach what is of the other, through the
 // store and around it.
 func TestProjectsApart(t *testing.T) {
 	ctx := t.Context()
 	owner := postgrestest.Shared(t).Database(t)
 	admin := opened(t, owner.URL("project", "payments"), Options{})
-	full(t, admin, "payments")
-	before := dump(t, admin)
+	knowledgetest.Full(t, admin, "payments")
+	before := knowledgetest.Dump(t, admin)
 	search, pay := owner.Other(t), owner.Other(t)
 
 	for _, project := range []string{"payments", "search", "it's"} {
@@ -52,15 +37,15 @@ func TestProjectsApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	theirs := opened(t, pay.URL("project", "payments"), Options{})
-	if dump(t, theirs) != before {
+	if knowledgetest.Dump(t, theirs) != before {
 		t.Error("a role that was admitted does not see all that is in the project")
 	}
 	mine := opened(t, search.URL("project", "search"), Options{})
 	if list, err := mine.Repositories(ctx); err != nil || len(list) > 0 {
 		t.Fatalf("a new project has %v, %v", list, err)
 	}
-	full(t, mine, "search")
-	if dump(t, admin) != before {
+	knowledgetest.Full(t, mine, "search")
+	if knowledgetest.Dump(t, admin) != before {
 		t.Error("writing into one project changed another one")
 	}
 
@@ -82,7 +67,7 @@ func TestProjectsApart(t *testing.T) {
 	if err := mine.Write(ctx, d.Repository, knowledge.Change{Remove: []string{"a.go"}}); err == nil {
 		t.Error("a repository of another project can be written")
 	}
-	if dump(t, admin) != before {
+	if knowledgetest.Dump(t, admin) != before {
 		t.Error("a repository of another project was changed by its number")
 	}
 
@@ -141,7 +126,7 @@ func TestProjectsApart(t *testing.T) {
 			t.Errorf("a role of another project may do: %s", query)
 		}
 	}
-	if dump(t, admin) != before {
+	if knowledgetest.Dump(t, admin) != before {
 		t.Error("something was changed around the store")
 	}
 

@@ -29,9 +29,9 @@ func TestMigration(t *testing.T) {
 	owner := postgrestest.Shared(t).Database(t)
 	one := opened(t, owner.URL("project", "one"), Options{})
 	two := opened(t, owner.URL("project", "two"), Options{})
-	full(t, one, "one")
-	full(t, two, "two")
-	before := dump(t, one) + dump(t, two)
+	knowledgetest.Full(t, one, "one")
+	knowledgetest.Full(t, two, "two")
+	before := knowledgetest.Dump(t, one) + knowledgetest.Dump(t, two)
 	member := owner.Other(t)
 	if _, err := one.pool.Exec(ctx, "SELECT admit('one', $1)", member.Name); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestMigration(t *testing.T) {
 			t.Errorf("project %s has the owners %q, %v", project, list, err)
 		}
 	}
-	if after := dump(t, one) + dump(t, two); after != before {
+	if after := knowledgetest.Dump(t, one) + knowledgetest.Dump(t, two); after != before {
 		t.Error("the migration changed what was there")
 	}
 	s, err := open(ctx, location(member.URL("project", "one")), Options{}, next, false)
@@ -124,13 +124,13 @@ func TestFirstAtOnce(t *testing.T) {
 func TestFailedMigration(t *testing.T) {
 	owner := postgrestest.Shared(t).Database(t)
 	s := opened(t, owner.URL(), Options{})
-	full(t, s, "x")
-	before := dump(t, s)
+	knowledgetest.Full(t, s, "x")
+	before := knowledgetest.Dump(t, s)
 	l, _ := Parse(owner.URL())
 	if _, err := open(t.Context(), l, Options{}, append(slices.Clip(migrations), "CREATE TABLE more (x int)", "no SQL"), false); err == nil {
 		t.Fatal("a migration that fails was carried out")
 	}
-	if again := opened(t, owner.URL(), Options{}); dump(t, again) != before {
+	if again := opened(t, owner.URL(), Options{}); knowledgetest.Dump(t, again) != before {
 		t.Error("the store changed")
 	}
 	if tables, err := forcedTables(t.Context(), s); err != nil || len(tables) != 22 {
@@ -156,14 +156,14 @@ func TestNothingYet(t *testing.T) {
 	if err := read("two"); !errors.Is(err, knowledge.ErrNotIndexed) {
 		t.Errorf("a project that does not exist: %v", err)
 	}
-	full(t, s, "x")
+	knowledgetest.Full(t, s, "x")
 	l, _ := Parse(owner.URL("project", "one"))
 	r, err := OpenRead(ctx, l, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if dump(t, r) != dump(t, s) {
+	if knowledgetest.Dump(t, r) != knowledgetest.Dump(t, s) {
 		t.Error("who reads does not see all")
 	}
 	var e *UnwritableError
@@ -262,8 +262,8 @@ func TestDown(t *testing.T) {
 	server := postgrestest.New(t)
 	owner := server.Database(t)
 	s := opened(t, owner.URL(), Options{})
-	full(t, s, "x")
-	before := dump(t, s)
+	knowledgetest.Full(t, s, "x")
+	before := knowledgetest.Dump(t, s)
 	for _, atOnce := range []bool{false, true} {
 		server.Stop(atOnce)
 		var e *UnreachableError
@@ -280,7 +280,7 @@ func TestDown(t *testing.T) {
 		if err := server.Restart(); err != nil {
 			t.Fatal(err)
 		}
-		if dump(t, s) != before {
+		if knowledgetest.Dump(t, s) != before {
 			t.Error("something was lost")
 		}
 	}
@@ -291,14 +291,14 @@ func TestOneTransaction(t *testing.T) {
 	owner := postgrestest.Shared(t).Database(t)
 	s := opened(t, owner.URL(), Options{})
 	id := knowledgetest.Fill(t, s, "a.go", "F")
-	before := dump(t, s)
+	before := knowledgetest.Dump(t, s)
 	c := knowledge.Change{Remove: []string{"a.go"}, Put: []knowledge.Parsed{{File: knowledge.File{Entry: code.Entry{Path: "b.go"}}}, {File: knowledge.File{Entry: code.Entry{Path: "c.go"}},
 		Decls: []knowledge.Facts{{Decl: code.Decl{Kind: code.Func, Name: "X", Nth: 1}}}}}}
 	owner.Server().Exec(t, owner.Database(), "ALTER TABLE tracerag.decl ADD CONSTRAINT no CHECK (name <> 'X')")
 	if err := s.Write(t.Context(), id, c); err == nil {
 		t.Fatal("the constraint did not fail")
 	}
-	if after := dump(t, s); after != before {
+	if after := knowledgetest.Dump(t, s); after != before {
 		t.Errorf("half a change was written:\n%s", after)
 	}
 	if err := s.Write(t.Context(), id, knowledge.Change{Remove: []string{"a.go"}}); err != nil {

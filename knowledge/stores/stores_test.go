@@ -41,15 +41,6 @@ func open(t testing.TB, p *stores.Place) knowledge.Store {
 	return s
 }
 
-func dump(t testing.TB, s knowledge.Store) string {
-	t.Helper()
-	var b strings.Builder
-	if err := s.Dump(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
 // TestCopy copies a knowledge base with a real repository from a file into a database, from there into another
 // project, and back into a file. All are equal, and answer equally; the last one is brought up to date as
 // the first one.
@@ -79,7 +70,7 @@ func TestCopy(t *testing.T) {
 	if _, err := index.Update(ctx, s, copied, index.Options{Name: "knowledge"}); err != nil {
 		t.Fatal(err)
 	}
-	want := dump(t, s)
+	want := knowledgetest.Dump(t, s)
 	if n := strings.Count(want, "\n"); n < 2000 {
 		t.Fatalf("the dump has only %d lines", n)
 	}
@@ -89,7 +80,7 @@ func TestCopy(t *testing.T) {
 			t.Fatalf("%s to %s: %v", from, to, err)
 		}
 		c := open(t, to)
-		if got := dump(t, c); got != want {
+		if got := knowledgetest.Dump(t, c); got != want {
 			t.Fatalf("the copy in %s differs:\n%s", to, firstDifference(got, want))
 		}
 		if got, want := answers(t, c), answers(t, s); got != want {
@@ -113,7 +104,7 @@ func TestCopy(t *testing.T) {
 			t.Errorf("an update: %+v, %v", r, err)
 		}
 	}
-	if dump(t, last) != dump(t, s) || dump(t, s) == want {
+	if knowledgetest.Dump(t, last) != knowledgetest.Dump(t, s) || knowledgetest.Dump(t, s) == want {
 		t.Error("after an update the copy and the first one differ")
 	}
 	if err := stores.Copy(ctx, project("nothing"), file(), nil); !errors.Is(err, knowledge.ErrNotIndexed) {
