@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -43,7 +44,7 @@ type DeniedError struct {
 
 func (e *DeniedError) Error() string {
 	text := fmt.Sprintf("PostgreSQL at %s refuses: %v", e.Server, e.Err)
-	if pg, ok := errors.AsType[*pgconn.PgError](e.Err); ok && strings.HasPrefix(pg.Code, "28") { // who connects
+	if pg, ok := errors.AsType[*pgconn.PgError](e.Err); ok && strings.HasPrefix(pg.Code, unknownUserClass) {
 		text += "\nthe password comes from PGPASSWORD or ~/.pgpass"
 	}
 	return text
@@ -131,6 +132,30 @@ func (e *TextError) Error() string {
 	return fmt.Sprintf("%s does not have the text of %s: index it again on a machine that has the file", e.Server, e.Path)
 }
 
+// Codes of PostgreSQL's errors.
+const (
+	connectionClass  = "08"
+	unknownUserClass = "28" // or a wrong password
+	unknownDatabase  = "3D000"
+	denied           = "42501"
+	noFunction       = "42883"
+	syntax           = "42601"
+	readOnly         = "25006"
+	deadlock         = "40P01"
+	serialization    = "40001"
+	diskFull         = "53100"
+	tooManyClients   = "53300"
+	shutdown         = "57P01"
+	crash            = "57P02"
+	starting         = "57P03"
+)
+
+// isCode reports whether an error is PostgreSQL's with one of the codes.
+func isCode(err error, codes ...string) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && slices.Contains(codes, e.Code)
+}
+
 // explain gives the errors that a user can do something about a type.
 func (s *Store) explain(ctx context.Context, err error) error { return explain(ctx, s.server, err) }
 
@@ -143,13 +168,13 @@ func explain(ctx context.Context, server string, err error) error {
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch {
-		case e.Code == "53100":
+		case isCode(e, diskFull):
 			return &FullError{server}
-		case e.Code == "57P01", e.Code == "57P02", e.Code == "57P03", e.Code == "53300", strings.HasPrefix(e.Code, "08"):
+		case isCode(e, shutdown, crash, starting, tooManyClients), strings.HasPrefix(e.Code, connectionClass):
 			return &UnreachableError{server, e}
-		case e.Code == "25006":
+		case isCode(e, readOnly):
 			return &UnwritableError{server, e}
-		case strings.HasPrefix(e.Code, "28"), e.Code == "3D000", e.Code == "42501":
+		case isCode(e, unknownDatabase, denied), strings.HasPrefix(e.Code, unknownUserClass):
 			return &DeniedError{server, e}
 		}
 		return fmt.Errorf("%s: %w", server, err)

@@ -3,11 +3,9 @@ package postgres
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 //go:embed schema1.sql
@@ -42,11 +40,6 @@ func version(ctx context.Context, q querier) (v int, owner bool, err error) {
 	}
 	err = q.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM tracerag.schema_version").Scan(&v)
 	return v, owner, err
-}
-
-func isCode(err error, code string) bool {
-	e, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && e.Code == code
 }
 
 // migrate brings the tables to the newest version, in one transaction. Of several processes that

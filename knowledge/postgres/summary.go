@@ -12,6 +12,9 @@ import (
 
 // Summaries is of [knowledge.Summaries].
 func (s *Store) Summaries(ctx context.Context, model string, keys []knowledge.SummaryKey) (map[knowledge.SummaryKey]knowledge.Summary, error) {
+	if len(keys) == 0 {
+		return map[knowledge.SummaryKey]knowledge.Summary{}, nil
+	}
 	levels, hashes := make([]int64, len(keys)), make([][]byte, len(keys))
 	for i, k := range keys {
 		levels[i], hashes[i] = int64(k.Level), k.Hash[:]

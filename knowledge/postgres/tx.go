@@ -34,8 +34,7 @@ func (s *Store) writing(ctx context.Context, do func(t *transaction) error) erro
 			return err
 		}
 		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return do(&transaction{ctx, s, tx}) })
-		const deadlock, serialization = "40P01", "40001"
-		if try < tries && (isCode(err, deadlock) || isCode(err, serialization)) {
+		if try < tries && isCode(err, deadlock, serialization) {
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Duration(try) * 5 * time.Millisecond):
@@ -63,7 +62,6 @@ func (t *transaction) exec(query string, args ...any) (int64, error) {
 
 // withQuery adds the query to an error of its syntax: PostgreSQL's has one word of it.
 func withQuery(err error, query string) error {
-	const syntax = "42601"
 	if isCode(err, syntax) {
 		return fmt.Errorf("%w in %s", err, query)
 	}
