@@ -28,6 +28,11 @@ func (s *Store) Export(ctx context.Context, do func(read rows.ReadTable) error) 
 
 // Import is of [rows.Copied].
 func (s *Store) Import(ctx context.Context, do func(to rows.Target) error) error {
+	return s.importing(ctx, func(t *transaction) error { return do(target{t}) })
+}
+
+// importing has do fill the project, which must be empty.
+func (s *Store) importing(ctx context.Context, do func(t *transaction) error) error {
 	return s.writing(ctx, func(t *transaction) error {
 		for _, l := range []projectLock{namesLock, runsLock} {
 			if err := t.lockProject(l); err != nil {
@@ -37,7 +42,7 @@ func (s *Store) Import(ctx context.Context, do func(to rows.Target) error) error
 		if err := rows.CheckEmpty(func(query string) rows.Query { return t.query(query) }); err != nil {
 			return fmt.Errorf("%s: %w", s.server, err)
 		}
-		return do(target{t})
+		return do(t)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tracerag/knowledge"
+	"tracerag/knowledge/rows"
 )
 
 // Store is a project of a database. It is safe for concurrent use.
@@ -26,7 +27,10 @@ type Store struct {
 	read    bool // only for reading
 }
 
-var _ knowledge.Store = (*Store)(nil)
+var (
+	_ knowledge.Store = (*Store)(nil)
+	_ rows.Copied     = (*Store)(nil)
+)
 
 // Options say where this process is: several machines share a store, and each has its own files.
 type Options struct {
@@ -80,6 +84,8 @@ func Parse(raw string) (*Location, error) {
 	if err != nil {
 		return nil, &URLError{"its host, port, or one of its parameters"} // that of pgx may have all of it
 	}
+	// A lock holds a connection, what is read at one moment another one, while texts are read by a third.
+	l.config.MaxConns = max(l.config.MaxConns, 3)
 	c := l.config.ConnConfig
 	l.Password = c.Password
 	at := net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"tracerag/code"
@@ -34,18 +35,37 @@ func (s *Store) text(ctx context.Context, repository int64, path string) ([]byte
 	return text, err
 }
 
-// SetTexts keeps texts of files that were written without. The reader returns nil for a file whose text
-// is not the one that was indexed.
-func (s *Store) SetTexts(ctx context.Context, repository int64, read func(path string, hash code.Hash) []byte) error {
+// WithTexts returns the store as a copy fills it: with the texts of files, which a file of knowledge does
+// not have. Text returns nil for a file whose text is not the one that was indexed.
+func (s *Store) WithTexts(text func(repository, path string, hash code.Hash) []byte) rows.Copied {
+	return &withTexts{s, text}
+}
+
+type withTexts struct {
+	*Store
+	text func(repository, path string, hash code.Hash) []byte
+}
+
+// Import is of [rows.Copied].
+func (w *withTexts) Import(ctx context.Context, do func(to rows.Target) error) error {
+	return w.importing(ctx, func(t *transaction) error {
+		if err := do(target{t}); err != nil {
+			return err
+		}
+		return t.setTexts(w.text)
+	})
+}
+
+// setTexts keeps the texts of all files.
+func (t *transaction) setTexts(text func(repository, path string, hash code.Hash) []byte) error {
 	type file struct {
-		id   int64
-		path string
-		hash code.Hash
+		id               int64
+		repository, path string
+		hash             code.Hash
 	}
-	without := s.query(ctx, "SELECT f.id, f.path, f.hash FROM file f WHERE f.repository = $1 AND f.problem = '' AND NOT EXISTS (SELECT FROM source t WHERE t.file = f.id) ORDER BY f.path", repository)
-	files, err := rows.All(without, func(scan rows.Scan) (f file, err error) {
+	files, err := rows.All(t.query("SELECT f.id, r.name, f.path, f.hash FROM file f JOIN repository r ON r.id = f.repository WHERE f.problem = '' ORDER BY r.name, f.path"), func(scan rows.Scan) (f file, err error) {
 		var hash []byte
-		err = scan(&f.id, &f.path, &hash)
+		err = scan(&f.id, &f.repository, &f.path, &hash)
 		copy(f.hash[:], hash)
 		return f, err
 	})
@@ -56,19 +76,12 @@ func (s *Store) SetTexts(ctx context.Context, repository int64, read func(path s
 		var ids []int64
 		var texts [][]byte
 		for _, f := range some {
-			if text := read(f.path, f.hash); text != nil {
+			if text := text(f.repository, f.path, f.hash); text != nil {
 				ids, texts = append(ids, f.id), append(texts, text)
 			}
 		}
-		if err := s.writing(ctx, func(t *transaction) error {
-			if err := t.lock(repository); err != nil {
-				return err
-			}
-			// Who wrote a file since has its text.
-			_, err := t.exec("INSERT INTO source (project, file, text) SELECT $1, x.* FROM unnest($2::bigint[], $3::bytea[]) x (file, text) WHERE EXISTS (SELECT FROM file f WHERE f.id = x.file) ON CONFLICT DO NOTHING", s.project, ids, texts)
-			return err
-		}); err != nil {
-			return err
+		if _, err := t.exec("INSERT INTO source (project, file, text) SELECT $1, * FROM unnest($2::bigint[], $3::bytea[])", t.s.project, ids, texts); err != nil {
+			return fmt.Errorf("copying texts: %w", err)
 		}
 	}
 	return nil

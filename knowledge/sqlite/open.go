@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tracerag/knowledge"
+	"tracerag/knowledge/rows"
 )
 
 // Store is an open file. It is safe for concurrent use.
@@ -33,6 +34,8 @@ var (
 	_ knowledge.Vectors   = (*Store)(nil)
 	_ knowledge.Summaries = (*Store)(nil)
 	_ knowledge.Answers   = (*Store)(nil)
+
+	_ rows.Copied = (*Store)(nil)
 )
 
 // busy is how long a writer waits for another process. A transaction of that takes

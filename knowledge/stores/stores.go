@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"tracerag/code"
 	"tracerag/filelock"
@@ -131,41 +130,41 @@ func Copy(ctx context.Context, from, to *Place, progress func(rows int)) error {
 		return err
 	}
 	defer func() { _ = target.Close() }()
-	err = rows.Copy(ctx, source.(rows.Copied), target.(rows.Copied), progress)
+	into := target.(rows.Copied)
+	if db, ok := target.(*postgres.Store); ok {
+		text, err := indexedText(ctx, source)
+		if err != nil {
+			return err
+		}
+		into = db.WithTexts(text)
+	}
+	err = rows.Copy(ctx, source.(rows.Copied), into, progress)
 	if errors.Is(err, rows.ErrNotEmpty) {
 		err = &NotEmptyError{to.String()}
-	}
-	if db, ok := target.(*postgres.Store); ok && err == nil {
-		err = setTexts(ctx, source, db)
 	}
 	return err
 }
 
-// setTexts adds the texts of files, which a file of knowledge does not have: of those that are on this
-// machine, and are as they were indexed.
-func setTexts(ctx context.Context, source knowledge.Store, target *postgres.Store) error {
-	from, err := source.Repositories(ctx)
+// indexedText returns what reads files of a store's repositories: nil of one that is not on this machine,
+// or not as it was indexed.
+func indexedText(ctx context.Context, s knowledge.Store) (func(repository, path string, hash code.Hash) []byte, error) {
+	list, err := s.Repositories(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	to, err := target.Repositories(ctx)
-	if err != nil {
-		return err
+	byName := make(map[string]*knowledge.Repository, len(list))
+	for i := range list {
+		byName[list[i].Name] = &list[i]
 	}
-	for i := range to {
-		n := slices.IndexFunc(from, func(r knowledge.Repository) bool { return r.Name == to[i].Name })
-		if n < 0 {
-			continue
+	return func(repository, path string, hash code.Hash) []byte {
+		r := byName[repository]
+		if r == nil { // begun since
+			return nil
 		}
-		if err := target.SetTexts(ctx, to[i].ID, func(path string, hash code.Hash) []byte {
-			text, err := lookup.ReadTree(&from[n], path)
-			if err != nil || code.HashText(text) != hash {
-				return nil
-			}
-			return text
-		}); err != nil {
-			return err
+		text, err := lookup.ReadTree(r, path)
+		if err != nil || code.HashText(text) != hash {
+			return nil
 		}
-	}
-	return nil
+		return text
+	}, nil
 }
