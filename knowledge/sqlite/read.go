@@ -9,14 +9,6 @@ import (
 	"tracerag/knowledge/rows"
 )
 
-// Repositories is of [knowledge.Reader]. They are in the order of their names.
-func (s *Store) Repositories(ctx context.Context) ([]knowledge.Repository, error) {
-	return rows.ReadRepositories(
-		s.query(ctx, "SELECT id, name, '', root, url, revision, uncommitted, newest, listing, updating, calls_made, calls_now FROM repository ORDER BY name"),
-		s.query(ctx, rows.SelectModules),
-		func(*knowledge.Repository, string) {})
-}
-
 // decls returns the declarations that a condition holds for, in the order of their places.
 func (s *Store) decls(ctx context.Context, where string, args ...any) ([]knowledge.Decl, error) {
 	return rows.ReadDecls(s.query(ctx, rows.SelectDecls+where+rows.DeclOrder, args...))

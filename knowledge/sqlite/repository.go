@@ -9,6 +9,14 @@ import (
 	"tracerag/knowledge/rows"
 )
 
+// Repositories is of [knowledge.Reader]. They are in the order of their names.
+func (s *Store) Repositories(ctx context.Context) ([]knowledge.Repository, error) {
+	return rows.ReadRepositories(
+		s.query(ctx, "SELECT id, name, '', root, url, revision, uncommitted, newest, listing, updating, calls_made, calls_now FROM repository ORDER BY name"),
+		s.query(ctx, rows.SelectModules),
+		func(*knowledge.Repository, string) {})
+}
+
 // Begin is of [knowledge.Writer].
 func (s *Store) Begin(ctx context.Context, r knowledge.Repository) (id, update int64, err error) {
 	update = rows.UpdateNumber()
