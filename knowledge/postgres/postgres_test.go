@@ -75,7 +75,7 @@ func TestCopyIsWhole(t *testing.T) {
 		if repository != list[0].Name {
 			t.Errorf("a text of %s is asked for, want %s", repository, list[0].Name)
 		}
-		text, err := from.text(t.Context(), list[0].ID, path)
+		text, err := from.Text(t.Context(), list[0].ID, path)
 		if err != nil {
 			t.Error(err)
 		}
@@ -90,8 +90,8 @@ func TestCopyIsWhole(t *testing.T) {
 	if err != nil || len(copies) != 1 {
 		t.Fatal(copies, err)
 	}
-	text, err := to.text(t.Context(), copies[0].ID, "a.go")
-	want, err2 := from.text(t.Context(), list[0].ID, "a.go")
+	text, err := to.Text(t.Context(), copies[0].ID, "a.go")
+	want, err2 := from.Text(t.Context(), list[0].ID, "a.go")
 	if err := errors.Join(err, err2); err != nil || string(text) != string(want) || len(text) == 0 {
 		t.Errorf("the text is %q, %v, want %q", text, err, want)
 	}

@@ -19,7 +19,7 @@ func (s *Store) Repositories(ctx context.Context) ([]knowledge.Repository, error
 			if s.place(r, host); r.Elsewhere {
 				id := r.ID
 				// It may be read when the context is over, and has none of its own.
-				r.Text = func(path string) ([]byte, error) { return s.text(context.WithoutCancel(ctx), id, path) }
+				r.Text = func(path string) ([]byte, error) { return s.Text(context.WithoutCancel(ctx), id, path) }
 			}
 		})
 }

@@ -26,8 +26,8 @@ func (w *fileWriter) putTexts(put []*knowledge.Parsed) error {
 		sql("INSERT INTO source (project, file, text) SELECT $1, * FROM unnest($2::bigint[], $3::bytea[]) ON CONFLICT (file) DO UPDATE SET text = excluded.text", w.s.project, files, texts))
 }
 
-// text returns the text of a file as it was indexed.
-func (s *Store) text(ctx context.Context, repository int64, path string) ([]byte, error) {
+// Text returns the text of a file as it was indexed.
+func (s *Store) Text(ctx context.Context, repository int64, path string) ([]byte, error) {
 	text, known, err := rows.Value[[]byte](s.query(ctx, "SELECT t.text FROM file f JOIN source t ON t.file = f.id WHERE f.repository = $1 AND f.path = $2", repository, path))
 	if err == nil && !known {
 		err = &TextError{s.server, path}

@@ -128,4 +128,12 @@ func TestElsewhere(t *testing.T) {
 	if got := units(on("fresh", "third")); !strings.Contains(got, "println") {
 		t.Errorf("copied was %q", got)
 	}
+	// A database has the text itself.
+	write("border.go", "package app\n\nfunc Border() { panic(1) }\n")
+	if err := stores.Copy(ctx, at(t, owner.URL("project", "fresh")), at(t, owner.URL("project", "again")), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := units(on("again", "third")); !strings.Contains(got, "println") {
+		t.Errorf("copied from a database was %q", got)
+	}
 }

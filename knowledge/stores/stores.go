@@ -145,8 +145,8 @@ func Copy(ctx context.Context, from, to *Place, progress func(rows int)) error {
 	return err
 }
 
-// indexedText returns what reads files of a store's repositories: nil of one that is not on this machine,
-// or not as it was indexed.
+// indexedText returns what reads files of a store's repositories as they were indexed: from this machine, or
+// from the store if it is a database; nil if neither has it.
 func indexedText(ctx context.Context, s knowledge.Store) (func(repository, path string, hash code.Hash) []byte, error) {
 	list, err := s.Repositories(ctx)
 	if err != nil {
@@ -162,6 +162,9 @@ func indexedText(ctx context.Context, s knowledge.Store) (func(repository, path 
 			return nil
 		}
 		text, err := lookup.ReadTree(r, path)
+		if db, ok := s.(*postgres.Store); ok && (err != nil || code.HashText(text) != hash) {
+			text, err = db.Text(ctx, r.ID, path)
+		}
 		if err != nil || code.HashText(text) != hash {
 			return nil
 		}
