@@ -78,7 +78,7 @@ e2e: ## record all real programs, not only the small ones
 # Real programs run $(SOAK) times each, and must do what they do alone. A program that
 # counts its calls runs twice as often, and must find them all in its trace. Random
 # programs run five times as often with full tables, and must do what they do alone.
-# REBUILD=1 adds programs and whole test suites with the recorder in them, which are built for it.
+# REBUILD=1 adds programs, whole test suites and the toolchain's own test programs with the recorder in them.
 # STD=1 adds the tests of Go's own packages, and programs built in every way that the
 # toolchain offers, with a table of the results: an hour or more. STD=small takes a few.
 # A process that indexes is killed twice as often, one that repairs $(SOAK) times. With CLONES=DIR, git clones as OWNER/NAME,
@@ -87,7 +87,7 @@ e2e: ## record all real programs, not only the small ones
 # leaves the terminal to the test, which shows its progress there.)
 soak: ## record programs SOAK times (100) and compare them with runs alone; STD=1: an hour or more
 	cd bench && TRACERAG_REAL=$(REAL) TRACERAG_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -run 'TestSoak$$' -v
-	$(if $(REBUILD),cd bench && TRACERAG_REAL=$(REAL) TRACERAG_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -run 'TestSoakRebuild|TestSoakSuites' -v)
+	$(if $(REBUILD),cd bench && TRACERAG_REAL=$(REAL) TRACERAG_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -run 'TestSoakRebuild|TestSoakSuites|TestSoakToolchain' -v)
 	cd bench && TRACERAG_SOAK=$$((2 * $(SOAK))) $(GO) test -count=1 -timeout 0 -run TestCounters
 	cd trace/probe && TRACERAG_SOAK=$$((5 * $(SOAK))) $(GO) test -count=1 -timeout 0 -run TestRandomFull
 	cd knowledge/index && TRACERAG_SOAK=$$((2 * $(SOAK))) TRACERAG_CLONES=$(CLONES) $(GO) test -count=1 -timeout 0 -run 'TestKilled|TestReplayClones' -v
