@@ -87,7 +87,7 @@ e2e: ## record all real programs, not only the small ones
 # leaves the terminal to the test, which shows its progress there.)
 soak: ## record programs SOAK times (100) and compare them with runs alone; STD=1: an hour or more
 	cd bench && TRACERAG_REAL=$(REAL) TRACERAG_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -run 'TestSoak$$' -v
-	$(if $(REBUILD),cd bench && TRACERAG_REAL=$(REAL) TRACERAG_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -run 'TestSoakRebuild|TestSoakSuites|TestSoakToolchain' -v)
+	$(if $(REBUILD),cd bench && TRACERAG_REAL=$(REAL) TRACERAG_STD=$(STD) TRACERAG_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -run 'TestSoakRebuild|TestSoakSuites|TestSoakToolchain' -v)
 	cd bench && TRACERAG_SOAK=$$((2 * $(SOAK))) $(GO) test -count=1 -timeout 0 -run TestCounters
 	cd trace/probe && TRACERAG_SOAK=$$((5 * $(SOAK))) $(GO) test -count=1 -timeout 0 -run TestRandomFull
 	cd knowledge/index && TRACERAG_SOAK=$$((2 * $(SOAK))) TRACERAG_CLONES=$(CLONES) $(GO) test -count=1 -timeout 0 -run 'TestKilled|TestReplayClones' -v

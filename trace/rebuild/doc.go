@@ -12,7 +12,9 @@
 // One call, and a test of a mark if lines are asked for, right behind the brace that begins the body of a function or function literal, and of each loop over
 // what may be an iterator (rewrite.go). It is on the line of the brace, so that all lines keep their
 // numbers. Inlining is switched off by package gocmd, as for every recorder, or
-// inlined bodies would be taken for calls in the frame of their caller.
+// inlined bodies would be taken for calls in the frame of their caller. To tell these apart would gain little: the call of the recorder
+// leaves hardly a body small enough. Of gojq's processor time, 1.46 times that of the program as it is without lines and 1.49 with them,
+// inlining all that can be makes 1.40 and 1.49, in wrong trees; 1.20 is the program without inlining and without a recorder.
 //
 // # How the recorder works
 //
