@@ -222,8 +222,16 @@ func (a *app) takeIn(ctx context.Context, s knowledge.Store, target string, o in
 	if err != nil && index.IsURL(target) {
 		return nil, err
 	}
+	below := filepath.Join(clones, "tracerag", "repositories")
+	if index.IsURL(target) {
+		release, err := index.Hold(ctx, target, below, func() { a.note("another tracerag uses the clone of %s: waiting for it", index.Shown(target)) })
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+	}
 	done := a.wait("cloning " + index.Shown(target))
-	place, err := index.Locate(ctx, target, filepath.Join(clones, "tracerag", "repositories"))
+	place, err := index.Locate(ctx, target, below)
 	done()
 	if err != nil {
 		return nil, err

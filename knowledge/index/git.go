@@ -71,7 +71,7 @@ func (g *git) run(ctx context.Context, stdin string, args ...string) ([]byte, er
 // program that it names (git before 2.45 does not know GIT_NO_LAZY_FETCH). The variable goes before all
 // configuration, in which "protocol.ext.allow" of a repository goes before our "protocol.allow".
 func protocols(command string) string {
-	if command == "clone" || command == "fetch" {
+	if command == "clone" || command == "fetch" || command == "ls-remote" {
 		return "https:ssh:file"
 	}
 	return "none"
