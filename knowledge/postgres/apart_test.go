@@ -14,7 +14,24 @@ import (
 	"tracerag/knowledge"
 	"tracerag/knowledge/knowledgetest"
 	"tracerag/knowledge/postgres/postgrestest"
+	"tracerag/knowledge/rows"
 )
+
+// full puts something into every table of a project, and calls in.
+func full(t testing.TB, s *Store, word string) {
+	t.Helper()
+	knowledgetest.Full(t, s, word)
+	_, schema, project := s.Queue()
+	for _, query := range []string{
+		"INSERT INTO worker (project, host, process, kinds, parallel) VALUES ($1, $2, 1, '', 1)",
+		"INSERT INTO followed (project, url) VALUES ($1, $2)",
+		"INSERT INTO " + schema + ".river_job (max_attempts, kind, args) VALUES ($1, $2, '{}')",
+	} {
+		if _, err := s.pool.Exec(t.Context(), query, project, word); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // TestProjectsApart has two teams in one database. Each tries to reach what is of the other, through the
 // store and around it.
@@ -22,7 +39,7 @@ func TestProjectsApart(t *testing.T) {
 	ctx := t.Context()
 	owner := postgrestest.Shared(t).Database(t)
 	admin := opened(t, owner.URL("project", "payments"), Options{})
-	knowledgetest.Full(t, admin, "payments")
+	full(t, admin, "payments")
 	before := knowledgetest.Dump(t, admin)
 	search, pay := owner.Other(t), owner.Other(t)
 
@@ -40,11 +57,14 @@ func TestProjectsApart(t *testing.T) {
 	if knowledgetest.Dump(t, theirs) != before {
 		t.Error("a role that was admitted does not see all that is in the project")
 	}
+	if n, err := rows.Values[int](theirs.query(ctx, fmt.Sprintf("SELECT count(*) FROM tracerag_jobs_%d.river_job", admin.project))); err != nil || n[0] != 1 {
+		t.Errorf("a role that was admitted sees %v jobs, %v", n, err)
+	}
 	mine := opened(t, search.URL("project", "search"), Options{})
 	if list, err := mine.Repositories(ctx); err != nil || len(list) > 0 {
 		t.Fatalf("a new project has %v, %v", list, err)
 	}
-	knowledgetest.Full(t, mine, "search")
+	full(t, mine, "search")
 	if knowledgetest.Dump(t, admin) != before {
 		t.Error("writing into one project changed another one")
 	}
@@ -78,7 +98,7 @@ func TestProjectsApart(t *testing.T) {
 	}
 	defer conn.Close(ctx)
 	tables, err := forcedTables(ctx, admin)
-	if err != nil || len(tables) != 22 {
+	if err != nil || len(tables) != 24 {
 		t.Fatalf("tables with row-level security: %v, %v", tables, err)
 	}
 	for _, setting := range []string{"payments", "search", "", "1"} {
@@ -104,6 +124,17 @@ func TestProjectsApart(t *testing.T) {
 		}
 	}
 	for _, query := range []string{
+		"SELECT * FROM tracerag_jobs_%d.river_job",
+		"SELECT tracerag_jobs_%d.river_job_state_in_bitmask('11111111', 'running')",
+		"INSERT INTO tracerag_jobs_%d.river_job (max_attempts, kind, args) VALUES (1, 'index', '{}')",
+		"UPDATE tracerag_jobs_%d.river_job SET metadata = '{\"cancel_attempted_at\": 1}'",
+		"UPDATE tracerag_jobs_%d.river_job SET state = 'running'",
+		"DELETE FROM tracerag_jobs_%d.river_job",
+		"DELETE FROM tracerag_jobs_%d.river_leader",
+		"SELECT nextval('tracerag_jobs_%d.river_job_id_seq')",
+		"SELECT tracerag.make_queue(-%d)",
+		"INSERT INTO tracerag.worker (project, host, process, kinds, parallel) VALUES (%d, 'x', 1, '', 1)",
+		"INSERT INTO tracerag.followed (project, url) VALUES (%d, 'x')",
 		"INSERT INTO tracerag.answer VALUES (%d, 'k', 'x')",
 		"SET row_security = off; SELECT * FROM tracerag.decl",
 		"SELECT tracerag.admit('payments', session_user)",
@@ -140,6 +171,9 @@ func TestProjectsApart(t *testing.T) {
 	}
 	if list, err := theirs.Repositories(ctx); err != nil || len(list) > 0 {
 		t.Errorf("a role that was expelled still sees %v, %v", list, err)
+	}
+	if _, err := theirs.pool.Exec(ctx, fmt.Sprintf("SELECT FROM tracerag_jobs_%d.river_job", admin.project)); err == nil {
+		t.Error("a role that was expelled still sees jobs")
 	}
 }
 

@@ -24,7 +24,8 @@ type Store struct {
 	server  string // for messages
 	project int32
 	where   Options
-	read    bool // only for reading
+	read    bool  // only for reading
+	worker  int32 // whose store it is; 0: nobody's
 }
 
 var (

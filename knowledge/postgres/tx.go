@@ -33,7 +33,12 @@ func (s *Store) writing(ctx context.Context, do func(t *transaction) error) erro
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return do(&transaction{ctx, s, tx}) })
+		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			if err := s.fence(ctx, tx); err != nil {
+				return err
+			}
+			return do(&transaction{ctx, s, tx})
+		})
 		if try < tries && isCode(err, deadlock, serialization) {
 			select {
 			case <-ctx.Done():

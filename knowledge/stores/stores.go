@@ -40,6 +40,12 @@ func At(place, clones string) (*Place, error) {
 // IsDatabase reports whether the place is a database, which other machines may share.
 func (p *Place) IsDatabase() bool { return p.at != nil }
 
+// Database returns the project of a database, for who shares more than knowledge there; nil of a file.
+func (p *Place) Database() (*postgres.Location, postgres.Options) { return p.at, p.options() }
+
+// Clones is the directory of this machine's clones of git URLs; "" if it has none.
+func (p *Place) Clones() string { return p.clones }
+
 // String names the place: the file, or the URL without a password.
 func (p *Place) String() string {
 	if p.at != nil {
