@@ -1,0 +1,81 @@
+package jobs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kind is what a job does.
+type Kind string
+
+// The kinds of jobs.
+const (
+	// Index brings what is known of a git URL up to date. Its version is a commit.
+	Index Kind = "index"
+)
+
+// Kinds are all kinds.
+func Kinds() []Kind { return []Kind{Index} }
+
+// ParseKinds reads kinds with commas between them; "" is all.
+func ParseKinds(s string) ([]Kind, error) {
+	if s == "" {
+		return Kinds(), nil
+	}
+	var list []Kind
+	for name := range strings.SplitSeq(s, ",") {
+		k := Kind(strings.TrimSpace(name))
+		if !slices.Contains(Kinds(), k) {
+			var all []string
+			for _, k := range Kinds() {
+				all = append(all, string(k))
+			}
+			return nil, fmt.Errorf("%q is no kind of job: must be %s", name, strings.Join(all, " or "))
+		}
+		if !slices.Contains(list, k) {
+			list = append(list, k)
+		}
+	}
+	return list, nil
+}
+
+// Task is what a job is to do. Equal tasks are one job.
+type Task struct {
+	Kind    Kind   `json:"-"`
+	What    string `json:"what"`    // a git URL, with a branch or tag after "#"
+	Version string `json:"version"` // of what
+}
+
+// Priority says which jobs go first.
+type Priority int
+
+// The priorities. River has these four, and starts the lowest number first.
+const (
+	Asked   Priority = 1 // a person waits for it
+	Changed Priority = 2 // something that is followed has changed
+	Derived Priority = 3 // it may be done at night
+)
+
+// tries is how often a job is tried before it is set aside. With the pauses between that takes six hours: a server
+// may be away for that long.
+const tries = 12
+
+// pause is how long after its nth try a job is tried again.
+func pause(n int) time.Duration {
+	const first, longest = 10 * time.Second, time.Hour
+	d := first
+	for range n - 1 {
+		if d *= 3; d > longest {
+			return longest
+		}
+	}
+	return d
+}
+
+// indexArgs are an index job's as river keeps them.
+type indexArgs struct{ Task }
+
+// Kind is of [river.JobArgs].
+func (indexArgs) Kind() string { return string(Index) }
