@@ -23,6 +23,7 @@ only what changed.
   tracerag index --forget ../app                      leave out one that was moved or deleted
   tracerag index --summaries --max-cost 2             also have a model say what each function does
   tracerag index --copy-to postgres://me@db/team      move what is known to a database, for a team
+  tracerag index --follow https://host/app#main       have workers index each new commit of a branch
 
 Calls need types. By default they are made for repositories of up to 250,000 lines, and
 again only when code changed: that takes seconds, the rest of an index one.
@@ -43,6 +44,7 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	ran := f.String("ran", "", "with --summaries: only the files that this `TRACE` executed")
 	edges := f.String("edges", "auto", "make the calls between declarations: yes, no, or auto: if they take less than "+phrase.Duration(mostCalls))
 	forget := f.Bool("forget", false, "remove the named repositories from the index: by directory, URL or name")
+	follow := f.Bool("follow", false, "have workers index these URLs, and each new commit of theirs (a branch or tag after #);\n--forget ends it")
 	copyTo := f.String("copy-to", "", "copy all that is known into `PLACE`, an empty file or database, and index nothing")
 	asJSON := f.Bool("json", false, "print what was made as JSON")
 	a.section(f, "The model")
@@ -86,6 +88,15 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 		}
 		return exitOK
 	}
+	if *follow {
+		if f.NArg() == 0 || *forget || *summaries || e.model != "" || *asJSON {
+			return a.usage(c, "--follow takes URLs, and leaves the work to workers: leave out the other flags")
+		}
+		if err := a.follow(ctx, &k, f.Args()); err != nil {
+			return a.fail(err)
+		}
+		return exitOK
+	}
 	if *ran != "" {
 		entry, err := traces.Find(*ran)
 		if err != nil {
@@ -108,7 +119,15 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	reports := []indexed{}
 	for _, target := range targets {
 		if *forget {
+			unfollowed, err := unfollow(ctx, s, target)
+			if err != nil {
+				return a.fail(err)
+			}
 			r, err := index.Forget(ctx, s, target)
+			if unfollowed && isA[*index.NotKnownError](err) { // no worker has indexed it yet
+				a.note("forgot %s", index.Shown(target))
+				continue
+			}
 			if err != nil {
 				return a.fail(err)
 			}

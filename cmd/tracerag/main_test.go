@@ -122,6 +122,23 @@ func scriptCommands(programs map[string]string) map[string]func(*testscript.Test
 		"profile":  cmdProfile,
 		"requests": cmdRequests,
 		"trace":    cmdTrace,
+		"until":    cmdUntil,
+	}
+}
+
+// until TEXT COMMAND [ARG...] runs a command again and again until it succeeds and its output has a text.
+func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until TEXT COMMAND [ARG...]")
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		err := ts.Exec(args[1], args[2:]...)
+		if err == nil && strings.Contains(ts.ReadFile("stdout"), args[0]) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%q never comes: %v\n%s", args[0], err, ts.ReadFile("stdout"))
+		}
 	}
 }
 

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tracerag/jobs"
+	"tracerag/phrase"
+	"tracerag/visible"
+)
+
+const jobsHelp = `
+jobs lists what a team's workers do and will do, and what failed and why; then the followed
+URLs and the workers.
+
+  tracerag jobs
+  tracerag jobs --all                     also what was done or cancelled in the last week
+  tracerag jobs cancel 17                 a job that runs ends within seconds
+  tracerag jobs retry 17 18               have failed jobs done again, or waiting ones now
+
+A job that fails is tried again, after 10 seconds at first and an hour at last, for six hours. What would
+fail each time is set aside at once.`
+
+func runJobs(a *app, ctx context.Context, c *command, args []string) int {
+	f := a.flags(c, jobsHelp)
+	var k knowledgeFlags
+	k.add(f)
+	all := f.Bool("all", false, "also list what was done or cancelled in the last week")
+	asJSON := f.Bool("json", false, "print them as JSON")
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	var ids []int64
+	if f.NArg() > 0 {
+		if verb := f.Arg(0); verb != "cancel" && verb != "retry" {
+			return a.usage(c, fmt.Sprintf("unknown action %q: must be cancel or retry", verb))
+		}
+		for _, arg := range f.Args()[1:] {
+			id, err := strconv.ParseInt(arg, 10, 64)
+			if err != nil {
+				return a.usage(c, fmt.Sprintf("%q is no job: tracerag jobs lists their numbers", arg))
+			}
+			ids = append(ids, id)
+		}
+		if len(ids) == 0 {
+			return a.usage(c, "missing argument: the job's number")
+		}
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	q, end, err := a.queue(ctx, &k)
+	if err != nil {
+		return a.fail(err)
+	}
+	defer end()
+	for _, id := range ids {
+		if err := a.changeJob(ctx, q, f.Arg(0), id); err != nil {
+			return a.fail(err)
+		}
+	}
+	if len(ids) > 0 {
+		return exitOK
+	}
+	since := time.Now()
+	if *all {
+		since = since.Add(-7 * 24 * time.Hour)
+	}
+	list, err := q.Report(ctx, since)
+	if err != nil {
+		return a.fail(err)
+	}
+	if *asJSON {
+		err = a.printJSON(list)
+	} else {
+		err = a.printJobs(list)
+	}
+	if err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}
+
+// changeJob cancels a job, or has it done again, and says what became of it.
+func (a *app) changeJob(ctx context.Context, q *jobs.Queue, verb string, id int64) error {
+	if verb == "cancel" {
+		was, err := q.Cancel(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case was == jobs.Running:
+			a.note("job %d ends in a moment", id)
+		case was == jobs.Waiting || was == jobs.Retrying:
+			a.note("job %d is cancelled", id)
+		default:
+			a.note("job %d had ended before: it was %s", id, was)
+		}
+		return nil
+	}
+	was, err := q.Retry(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case was == jobs.Running:
+		a.note("job %d runs", id)
+	default:
+		a.note("job %d was %s: it is done when a worker is free", id, was)
+	}
+	return nil
+}
+
+// printJobs prints a report for people.
+func (a *app) printJobs(r *jobs.Report) error {
+	var b strings.Builder
+	now := time.Now()
+	ago := func(t time.Time) string { return phrase.Duration(max(now.Sub(t), 0).Round(time.Second)) }
+	for _, j := range r.Jobs {
+		fmt.Fprintf(&b, "%6d  %-9s  %-9s  %s", j.ID, j.State, j.Kind, visible.Line(j.What))
+		if n := min(len(j.Version), 12); n > 0 {
+			fmt.Fprintf(&b, " %s", visible.Line(j.Version[:n]))
+		}
+		switch {
+		case j.State == jobs.Running && j.Began != nil:
+			fmt.Fprintf(&b, ", for %s by %s", ago(*j.Began), visible.Line(j.Worker))
+		case j.State == jobs.Retrying:
+			fmt.Fprintf(&b, ", again in %s, after try %d", phrase.Duration(max(j.Next.Sub(now), 0).Round(time.Second)), j.Try)
+		case j.State == jobs.Waiting:
+			fmt.Fprintf(&b, ", for %s", ago(j.Created))
+		case j.Ended != nil:
+			fmt.Fprintf(&b, ", %s ago", ago(*j.Ended))
+		}
+		b.WriteString("\n")
+		if j.Error != "" && j.State != jobs.Done {
+			line, _, _ := strings.Cut(j.Error, "\n")
+			fmt.Fprintf(&b, "        %s\n", visible.Line(line))
+		}
+	}
+	if len(r.Jobs) == 0 {
+		b.WriteString("no jobs\n")
+	}
+	if len(r.Followed) > 0 {
+		b.WriteString("\nfollowed:\n")
+	}
+	for _, u := range r.Followed {
+		fmt.Fprintf(&b, "  %s", visible.Line(u.URL))
+		if u.Commit != "" {
+			fmt.Fprintf(&b, " %s", visible.Line(u.Commit[:min(len(u.Commit), 12)]))
+		}
+		if u.Checked != nil {
+			fmt.Fprintf(&b, ", looked at %s ago", ago(*u.Checked))
+		} else {
+			b.WriteString(", not looked at yet")
+		}
+		b.WriteString("\n")
+		if u.Problem != "" {
+			line, _, _ := strings.Cut(u.Problem, "\n")
+			fmt.Fprintf(&b, "    %s\n", visible.Line(line))
+		}
+	}
+	b.WriteString("\nworkers:\n")
+	for _, w := range r.Workers {
+		fmt.Fprintf(&b, "  %s:%d: %s, %d at a time, for %s\n", visible.Line(w.Host), w.Process, visible.Line(w.Kinds), w.Parallel, ago(w.Started))
+	}
+	if len(r.Workers) == 0 {
+		b.WriteString("  none: tracerag worker starts one\n")
+	}
+	_, err := a.stdout.Write([]byte(b.String()))
+	return err
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"tracerag/jobs"
+	"tracerag/memory"
+	"tracerag/phrase"
+	"tracerag/visible"
+)
+
+const workerHelp = `
+worker works on the jobs of a team's knowledge base: it indexes the git URLs that are followed
+(tracerag index --follow URL), and each new commit of theirs. Start as many workers as you like, on
+as many machines as you like, and stop or kill them at will: others go on with their jobs.
+
+  tracerag worker --knowledge postgres://me@db/team
+  tracerag worker --parallel 4 --refresh 1m
+
+Ctrl-C or SIGTERM lets it end when its jobs have ended. A second one ends it at once, and its jobs
+go back into the queue. While PostgreSQL is down it waits.
+
+It clones with the keys and the credential helper of its user what members of the project name. File URLs
+are taken only below --files.`
+
+func runWorker(a *app, ctx context.Context, c *command, args []string) int {
+	f := a.flags(c, workerHelp)
+	var k knowledgeFlags
+	k.add(f)
+	kinds := f.String("jobs", "", "work on these `KINDS` of jobs, with commas between: index (default: all)")
+	parallel := f.Int("parallel", 2, "work on `N` jobs at a time")
+	refresh := f.Duration("refresh", 5*time.Minute, "look for new commits of followed URLs once in this `TIME`")
+	files := f.String("files", "", "take file URLs below `DIR`, too: members of the project can then read the repositories there")
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	if f.NArg() > 0 {
+		return a.usage(c, "unexpected argument: worker takes only flags; tracerag index --follow URL names what to index")
+	}
+	if *parallel < 1 || *refresh < time.Second {
+		return a.usage(c, "--parallel must be at least 1, --refresh at least 1s")
+	}
+	w := &jobs.Worker{Parallel: *parallel, Refresh: *refresh, Mask: a.masker().Text}
+	var err error
+	if w.Kinds, err = jobs.ParseKinds(*kinds); err != nil {
+		return a.usage(c, "--jobs: "+err.Error())
+	}
+	if *files != "" {
+		if w.Files, err = filepath.Abs(a.absolute(*files)); err != nil {
+			return a.fail(err)
+		}
+	}
+	place, err := a.database(&k)
+	if err != nil {
+		return a.fail(err)
+	}
+	w.At, w.Options = place.Database()
+	w.Clones = place.Clones()
+	var one sync.Mutex // says something at a time
+	w.Note = func(format string, args ...any) {
+		one.Lock()
+		defer one.Unlock()
+		a.note(format, args...)
+	}
+	w.Tell = func(t jobs.Task, took time.Duration, err error) {
+		one.Lock()
+		defer one.Unlock()
+		a.tellJob(t, took, err)
+	}
+	memory.CollectAt(60) // as index does
+	draining, now, stop := draining(ctx, func() { w.Note("ends when its jobs have ended; a second signal ends it at once") })
+	defer stop()
+	a.note("works on jobs of %s: Ctrl-C ends it", place)
+	if err := w.Run(draining, now); err != nil {
+		return a.fail(err)
+	}
+	return exitOK
+}
+
+// tellJob says how a job ended.
+func (a *app) tellJob(t jobs.Task, took time.Duration, err error) {
+	what := fmt.Sprintf("%s %s", t.Kind, visible.Line(t.What))
+	switch {
+	case errors.Is(err, context.Canceled):
+		a.note("%s: ended before it was done", what)
+	case err != nil:
+		a.complain("%s: %s", what, jobs.Text(err))
+	default:
+		a.note("%s: done in %s", what, phrase.Duration(took))
+	}
+}
+
+// draining returns a context that ends with the first Ctrl-C, SIGTERM or SIGHUP, which it tells, and one that ends
+// with the second.
+func draining(ctx context.Context, tell func()) (first, second context.Context, stop func()) {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	got := make(chan os.Signal, 2)
+	signal.Notify(got, signals...)
+	first, end := context.WithCancel(ctx)
+	second, endNow := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-got:
+			tell()
+			end()
+		case <-second.Done():
+		}
+		select {
+		case <-got:
+			endNow()
+		case <-second.Done():
+		}
+	}()
+	return first, second, func() { signal.Stop(got); end(); endNow() }
+}
