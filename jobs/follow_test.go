@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tracerag/knowledge"
+	"tracerag/knowledge/index"
 	"tracerag/knowledge/postgres"
 	"tracerag/knowledge/postgres/postgrestest"
 )
@@ -180,6 +181,33 @@ func TestSuperseded(t *testing.T) {
 	look(t, s, at)
 	do(first)
 	is(first)
+}
+
+// TestCallsLeft goes on where a worker was killed that had indexed a commit and not yet made its calls.
+func TestCallsLeft(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.Shared(t).Database(t).URL()
+	r := newRepo(t)
+	s := indexer(t, url, r.dir)
+	commit := r.commit("One")
+	place, err := index.Locate(t.Context(), r.url(""), s.Clones)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := index.Update(t.Context(), s.Store, place.Dir, index.Options{URL: place.URL}); err != nil {
+		t.Fatal(err)
+	}
+	if k := known(t, s.Store, r.url("")); k == nil || k.Snapshot.Commit != commit || k.Calls != knowledge.NoCalls {
+		t.Fatalf("%+v", k)
+	}
+	for range 2 {
+		if err := s.index(t.Context(), Task{Index, r.url(""), commit}); err != nil {
+			t.Fatal(err)
+		}
+		if k := known(t, s.Store, r.url("")); k.Calls != knowledge.FreshCalls {
+			t.Errorf("the job left the calls out: %+v", k)
+		}
+	}
 }
 
 // TestHostileRows works on rows that somebody else wrote. No command of them runs, and no directory is opened that the

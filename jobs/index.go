@@ -85,7 +85,8 @@ func (s *session) allowed(url string) error {
 	return nil
 }
 
-// indexed reports whether nothing is left of a job: the commit is the one that is known.
+// indexed reports whether nothing is left of a job: the commit is the one that is known, and its calls. A worker may
+// have been killed before it made these.
 func (s *session) indexed(ctx context.Context, t Task) (bool, error) {
 	all, err := s.Store.Repositories(ctx)
 	if err != nil {
@@ -96,7 +97,7 @@ func (s *session) indexed(ctx context.Context, t Task) (bool, error) {
 		return false, nil
 	}
 	r := all[i]
-	return t.Version != "" && r.Snapshot.Commit == t.Version && r.Snapshot.Uncommitted == (code.Hash{}) && !r.Incomplete && r.Calls != knowledge.OldCalls, nil
+	return t.Version != "" && r.Snapshot.Commit == t.Version && r.Snapshot.Uncommitted == (code.Hash{}) && !r.Incomplete && r.Calls == knowledge.FreshCalls, nil
 }
 
 // Check returns why a URL can't be indexed by workers.

@@ -25,7 +25,7 @@ func child(place string) int {
 	place, what, _ := strings.Cut(place, "\n")
 	l, err := postgres.Parse(place)
 	if err == nil {
-		w := &Worker{At: l, Kinds: Kinds(), Parallel: 2, Refresh: time.Hour, Clones: os.Getenv("TRACERAG_TEST_CLONES"), Files: "/"}
+		w := &Worker{At: l, Kinds: Kinds(), Parallel: 1, Refresh: time.Hour, Clones: os.Getenv("TRACERAG_TEST_CLONES"), Files: "/"}
 		if what == "hang" {
 			w.pretend = func(ctx context.Context, _ *session, _ Task) error {
 				fmt.Println("begun")
