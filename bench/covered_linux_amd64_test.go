@@ -108,6 +108,10 @@ func (p place) compare(q place) int {
 	return cmp.Or(cmp.Compare(p.file, q.file), cmp.Compare(p.line, q.line))
 }
 
+// ticks reports whether a file's functions are called by a goroutine of its own that goes on while the counters are written, before
+// the program ends: regexp2's clock, in Hugo.
+func ticks(file string) bool { return strings.HasSuffix(file, "/fastclock.go") }
+
 func compareCovered(t *testing.T, tr *trace.Trace, dirs map[string]string, want map[place]int64, empty map[place]bool) {
 	t.Helper()
 	got := map[place]calls{}
@@ -137,6 +141,9 @@ func compareCovered(t *testing.T, tr *trace.Trace, dirs map[string]string, want 
 		}
 		functions++
 		all += g.n
+		if g.n > want[at] && ticks(at.file) {
+			continue
+		}
 		if g.n != want[at] {
 			t.Errorf("%s:%d: %d calls %v, but %d by its counter", at.file, at.line, g.n, g.names, want[at])
 		}
