@@ -292,6 +292,24 @@ func TestStatements(t *testing.T) {
 	}
 }
 
+// TestInitialOrder: what the recorder declares does not put off the initialisation of variables that need what has marks.
+func TestInitialOrder(t *testing.T) {
+	dir := module(t, "initorder", "1.24")
+	for name, more := range map[string][]string{"plain": nil, "cover": {"-cover"}} {
+		env := []string{"GOCOVERDIR=" + t.TempDir()}
+		alone := recordtest.Untraced(t, recordtest.Run{Job: recordtest.Job{Args: []string{build(t, dir, more...)}}, Env: env})
+		if !strings.Contains(alone.Stdout, "false false") {
+			t.Fatalf("it says %s%s", alone.Stdout, alone.Stderr)
+		}
+		for with, flags := range map[string][]string{"calls": tool(t), "lines": lined(t), "lines and values": withValues(t)} {
+			got := recordtest.Record(t, recordtest.Run{Job: recordtest.Job{Args: []string{build(t, dir, append(flags, more...)...)}}, Env: env})
+			if got.Stdout != alone.Stdout {
+				t.Errorf("%s, %s: it says %salone %s", name, with, got.Stdout, alone.Stdout)
+			}
+		}
+	}
+}
+
 // TestLinesOfPrograms compares lines of real programs with coverage counters. These count a whole block when it begins: what is
 // wrong by them in a block that did not end is printed, and looked at.
 func TestLinesOfPrograms(t *testing.T) {

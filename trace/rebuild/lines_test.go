@@ -44,11 +44,6 @@ func FuzzLines(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		own, err := l.declare()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, own...)
 		fset := token.NewFileSet()
 		after, err := parser.ParseFile(fset, "a.go", got, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {

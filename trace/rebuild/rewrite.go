@@ -30,8 +30,9 @@ func namesFor(files [][]byte) names {
 }
 
 // rewrite returns the text of a Go file in which each function begins with a call of the recorder. What is
-// inserted is on the line of what it is for, so that no line gets another number. One file of each
-// package declares the names. With values, arguments and results are kept, too, and with lines it gets their marks.
+// inserted is on the line of what it is for, so that no line gets another number. The first file of each
+// package declares the names. With values, arguments and results are kept, too, and with lines it gets their marks: then it is to be rewritten
+// after the others.
 func rewrite(name string, text []byte, call names, values bool, lines *liner, declare bool) (out []byte, err error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
@@ -56,8 +57,19 @@ func rewrite(name string, text []byte, call names, values bool, lines *liner, de
 			r.walk(f.Body, true)
 		}
 	}
+	behind := call.declarations(values)
 	if lines != nil {
 		lines.file(r, file)
+		if declare {
+			// The variable is the first of the package, and depends on none: it is initialised before whatever has marks. Anywhere
+			// else what depends on it would be initialised later than it is.
+			variables, functions, err := lines.declare()
+			if err != nil {
+				return nil, err
+			}
+			r.insert(importsEnd(file), variables)
+			behind = append(behind, functions...)
+		}
 	}
 	slices.SortStableFunc(r.inserted, func(a, b insertion) int { return a.at - b.at })
 	at := 0
@@ -67,9 +79,20 @@ func rewrite(name string, text []byte, call names, values bool, lines *liner, de
 	}
 	out = append(out, text[at:]...)
 	if declare {
-		out = append(out, call.declarations(values)...)
+		out = append(out, behind...)
 	}
 	return out, nil
+}
+
+// importsEnd is the place behind a file's last import, or its package's name.
+func importsEnd(file *ast.File) token.Pos {
+	at := file.Name.End()
+	for _, d := range file.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			at = g.End()
+		}
+	}
+	return at
 }
 
 // declarations are those of the names.

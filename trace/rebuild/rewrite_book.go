@@ -118,23 +118,24 @@ func (b *lineBook) describe() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// declare returns what one file of the package has of its own for marks. All of it is data: no initialiser runs.
-func (l *liner) declare() (string, error) {
+// declare returns what the first file of the package has of its own for marks: variables, behind its imports, and functions, behind all. All of
+// it is data: no initialiser runs.
+func (l *liner) declare() (variables, functions string, err error) {
 	if l.book.marks == 0 {
-		return "", nil
+		return "", "", nil
 	}
 	says, err := l.book.describe()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	n, size := l.names, l.book.marks+1
 	typ := fmt.Sprintf("struct{at *[%d]uint8; state uint32; size uintptr; says string}", size)
-	text := fmt.Sprintf("\nvar %s [%d]uint8\n\nvar %s = %s{at: &%s, size: %d, says: %s}\n", n.own, size, n.marks, typ, n.own, size, strconv.QuoteToASCII(string(says)))
-	text += fmt.Sprintf("\n//go:linkname %s runtime.tracerag_lines\nfunc %s(*%s, uintptr)\n", n.first, n.first, typ)
+	variables = fmt.Sprintf("; var %s [%d]uint8; var %s = %s{at: &%[1]s, size: %[2]d, says: %[5]s}", n.own, size, n.marks, typ, strconv.QuoteToASCII(string(says)))
+	functions = fmt.Sprintf("\n//go:linkname %s runtime.tracerag_lines\nfunc %s(*%s, uintptr)\n", n.first, n.first, typ)
 	if l.call {
-		text += fmt.Sprintf("\n//go:linkname %s runtime.tracerag_line\nfunc %s(*%s, uintptr)\n", n.set, n.set, typ)
+		functions += fmt.Sprintf("\n//go:linkname %s runtime.tracerag_line\nfunc %s(*%s, uintptr)\n", n.set, n.set, typ)
 	}
-	return text, nil
+	return variables, functions, nil
 }
 
 // declaredName is a function's name as the linker has it, behind the package, without what types it is for.

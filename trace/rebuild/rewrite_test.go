@@ -64,6 +64,8 @@ func lines(fset *token.FileSet, file *ast.File, inserted string) (out []named) {
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			return false
+		case *ast.ValueSpec:
+			return inserted == "" || !strings.HasPrefix(n.Names[0].Name, inserted)
 		case *ast.IfStmt:
 			if set, ok := n.Init.(*ast.AssignStmt); ok && inserted != "" {
 				id, ok := set.Lhs[0].(*ast.Ident)

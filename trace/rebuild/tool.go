@@ -282,6 +282,7 @@ func rewriteAll(files []string, path string, add map[string]bool, detected bool)
 		}
 		names, texts = append(names, name), append(texts, text)
 	}
+	var err error
 	call, values := namesFor(texts), add[MarkValues]
 	var lines *liner
 	if add[MarkLines] {
@@ -301,19 +302,10 @@ func rewriteAll(files []string, path string, add map[string]bool, detected bool)
 		values, lines = false, nil
 	}
 	out := map[string][]byte{}
-	for i, name := range names {
-		text, err := rewrite(name, texts[i], call, values, lines, i == 0)
-		if err != nil {
+	for i, name := range slices.Backward(names) {
+		if out[name], err = rewrite(name, texts[i], call, values, lines, i == 0); err != nil {
 			return nil, nil
 		}
-		out[name] = text
-	}
-	if lines != nil && len(names) > 0 {
-		text, err := lines.declare()
-		if err != nil {
-			return nil, err
-		}
-		out[names[0]] = append(out[names[0]], text...)
 	}
 	return out, nil
 }
