@@ -28,10 +28,10 @@ func (w *fileWriter) writeChunks() error {
 	}); err != nil || len(ids) == 0 {
 		return err
 	}
-	if _, err := w.exec("INSERT INTO chunk (project, id, lengths) SELECT $1, * FROM unnest($2::bigint[], $3::bytea[]) ON CONFLICT (id) DO UPDATE SET lengths = chunk.lengths || excluded.lengths", w.s.project, ids, lengths); err != nil {
+	if _, err := w.exec("INSERT INTO chunk (project, id, lengths) SELECT $1, * FROM unnest($2::bigint[], $3::bytea[]) ON CONFLICT (project, id) DO UPDATE SET lengths = chunk.lengths || excluded.lengths", w.s.project, ids, lengths); err != nil {
 		return err
 	}
-	_, err := w.exec("INSERT INTO posting (project, chunk, term, units) SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::bytea[]) ON CONFLICT (chunk, term) DO UPDATE SET units = posting.units || excluded.units", w.s.project, of, terms, units)
+	_, err := w.exec("INSERT INTO posting (project, chunk, term, units) SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::bytea[]) ON CONFLICT (project, chunk, term) DO UPDATE SET units = posting.units || excluded.units", w.s.project, of, terms, units)
 	return err
 }
 

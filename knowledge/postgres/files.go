@@ -209,7 +209,7 @@ func (w *fileWriter) putFiles(put []*knowledge.Parsed) error {
 	return w.query(`INSERT INTO file (project, repository, path, base, directory, clause, platform, build, imports, problem, package, module, class, broken, size, mtime, hash, blob, calls)
 		SELECT $1, $2, * FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
 			$11::bigint[], $12::int[], $13::int[], $14::int[], $15::bigint[], $16::bigint[], $17::bytea[], $18::bytea[], $19::bytea[])
-		ON CONFLICT (repository, path) DO UPDATE SET base = excluded.base, directory = excluded.directory, clause = excluded.clause, platform = excluded.platform,
+		ON CONFLICT (project, repository, path) DO UPDATE SET base = excluded.base, directory = excluded.directory, clause = excluded.clause, platform = excluded.platform,
 			build = excluded.build, imports = excluded.imports, problem = excluded.problem, package = excluded.package, module = excluded.module, class = excluded.class,
 			broken = excluded.broken, size = excluded.size, mtime = excluded.mtime, hash = excluded.hash, blob = excluded.blob, calls = excluded.calls
 		RETURNING id, path`, args...).Each(func(scan rows.Scan) error {

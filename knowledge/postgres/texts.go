@@ -23,7 +23,7 @@ func (w *fileWriter) putTexts(put []*knowledge.Parsed) error {
 	}
 	return w.do(
 		sql("DELETE FROM source WHERE file = ANY($1)", without),
-		sql("INSERT INTO source (project, file, text) SELECT $1, * FROM unnest($2::bigint[], $3::bytea[]) ON CONFLICT (file) DO UPDATE SET text = excluded.text", w.s.project, files, texts))
+		sql("INSERT INTO source (project, file, text) SELECT $1, * FROM unnest($2::bigint[], $3::bytea[]) ON CONFLICT (project, file) DO UPDATE SET text = excluded.text", w.s.project, files, texts))
 }
 
 // Text returns the text of a file as it was indexed.
