@@ -177,6 +177,9 @@ func explain(ctx context.Context, server string, err error) error {
 		case isCode(e, unknownDatabase, denied), strings.HasPrefix(e.Code, unknownUserClass):
 			return &DeniedError{server, e}
 		}
+		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok { // its text repeats the server, and is of many lines
+			return &DeniedError{server, e}
+		}
 		return fmt.Errorf("%s: %w", server, err)
 	}
 	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {

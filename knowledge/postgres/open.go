@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -47,7 +48,8 @@ const DefaultProject = "default"
 
 // IsURL reports whether a place is a database.
 func IsURL(place string) bool {
-	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
+	scheme, _, ok := strings.Cut(place, "://")
+	return ok && (strings.EqualFold(scheme, "postgres") || strings.EqualFold(scheme, "postgresql"))
 }
 
 // Location is a project of a database, by its URL.
@@ -62,26 +64,24 @@ type Location struct {
 
 // String names the project: the URL without a password.
 func (l *Location) String() string {
-	return "postgres://" + l.Server + "?project=" + url.QueryEscape(l.Project)
+	return "postgres://" + l.Server + "?project=" + strings.ReplaceAll(url.QueryEscape(l.Project), "+", "%20")
 }
 
 // Parse reads a URL. What it does not say comes from the environment, as with psql: PGHOST,
 // PGUSER, PGPASSWORD, PGSSLMODE, ~/.pgpass, ...
 func Parse(raw string) (*Location, error) {
-	u, err := url.Parse(raw)
-	if err != nil || !IsURL(raw) {
-		return nil, &URLError{"it is no URL"} // that of url has all of it
+	if !IsURL(raw) {
+		return nil, &URLError{"it is no URL"}
 	}
-	q := u.Query()
-	l := &Location{Project: cmp.Or(q.Get("project"), DefaultProject)}
-	if len(l.Project) > 100 || strings.ContainsFunc(l.Project, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return nil, &URLError{"the project's name is too long, or has control characters"}
+	u, err := parseURL(raw)
+	if err != nil {
+		return nil, err
 	}
-	_, l.InURL = u.User.Password()
-	l.InURL = l.InURL || q.Has("password")
-	q.Del("project")
-	u.RawQuery = q.Encode()
-	l.config, err = pgxpool.ParseConfig(u.String())
+	l := &Location{Project: cmp.Or(u.project, DefaultProject), InURL: u.secret}
+	if len(l.Project) > 100 || !utf8.ValidString(l.Project) || strings.ContainsFunc(l.Project, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return nil, &URLError{"the project's name is too long, is not UTF-8, or has control characters"}
+	}
+	l.config, err = pgxpool.ParseConfig(u.rest)
 	if err != nil {
 		return nil, &URLError{"its host, port, or one of its parameters"} // that of pgx may have all of it
 	}

@@ -227,6 +227,15 @@ func TestPasswordIsNotShown(t *testing.T) {
 	}
 }
 
+// TestWrongParameter names a parameter that the server refuses, in one line.
+func TestWrongParameter(t *testing.T) {
+	owner := postgrestest.Shared(t).Database(t)
+	var e *DeniedError
+	if _, err := tryOpen(t, owner.URL("nonsense", "1"), Options{}); !errors.As(err, &e) || !strings.Contains(err.Error(), "nonsense") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a parameter that does not exist: %v", err)
+	}
+}
+
 // TestPasswordFrom takes the password from the environment or the file that psql reads.
 func TestPasswordFrom(t *testing.T) {
 	owner := postgrestest.Shared(t).Database(t)

@@ -29,6 +29,9 @@ type Place struct {
 // of git URLs; "" if it has none.
 func At(place, clones string) (*Place, error) {
 	p := &Place{file: place, clones: clones}
+	if postgres.Resembles(place) {
+		return nil, &postgres.URLError{What: "it is no URL of PostgreSQL, nor a file"}
+	}
 	if !postgres.IsURL(place) {
 		return p, nil
 	}
