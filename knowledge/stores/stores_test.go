@@ -227,7 +227,7 @@ func TestPlaces(t *testing.T) {
 // TestNoFile refuses what was meant to be a database: a file would have its password for a name.
 func TestNoFile(t *testing.T) {
 	for _, place := range []string{"mysql://u:s3cret@h/d", "postgres:u:s3cret@h/d", "host=h password=s3cret"} {
-		if p, err := At(place, ""); err == nil || strings.Contains(err.Error(), "s3cret") {
+		if p, err := stores.At(place, ""); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s is %v, %v", place, p, err)
 		}
 	}
