@@ -37,6 +37,14 @@ func (k *Maker) Above(ctx context.Context, r *knowledge.Repository) error {
 	if kept, err := k.Book.kept(ctx, []knowledge.SummaryKey{key}); err != nil || len(kept) > 0 {
 		return err
 	}
+	made, release, err := k.alone(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if made != nil {
+		return nil
+	}
 	x := knowledge.Summary{SummaryKey: key, Text: packages[0].Text}
 	if len(packages) > 1 {
 		if x.Text, err = k.paragraph(ctx, "repository "+Clean(r.Name, 200), "its packages", about); err != nil {
@@ -51,6 +59,15 @@ func (k *Maker) Above(ctx context.Context, r *knowledge.Repository) error {
 
 // pkg makes the summary of a package. That of one file is the file's.
 func (k *Maker) pkg(ctx context.Context, r *knowledge.Repository, p *pkg) error {
+	made, release, err := k.alone(ctx, p.key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if made != nil {
+		p.Text, p.kept = made.Text, true
+		return nil
+	}
 	x := knowledge.Summary{SummaryKey: p.key}
 	if len(p.lines) == 1 {
 		_, x.Text, _ = strings.Cut(p.lines[0], ": ")

@@ -23,6 +23,8 @@ type Maker struct {
 	Learn    func(texts []string)
 	Progress func(done, all int) // files; one call at a time; nil: nobody
 	Parallel int                 // files at a time; 1 if 0
+	// Claim has one process at a time make summaries under some keys: it waits for others that do. nil: there are none.
+	Claim func(ctx context.Context, keys []knowledge.SummaryKey) (release func(), err error)
 
 	pretended asker // in place of Model
 	mu        sync.Mutex
@@ -186,6 +188,17 @@ func (k *Maker) file(ctx context.Context, repositories []knowledge.Repository, f
 	if err != nil {
 		return err
 	}
+	if keys := units[0].lacks(); k.Claim != nil && len(keys) > 0 {
+		release, err := k.Claim(ctx, keys)
+		if err != nil {
+			return err
+		}
+		defer release()
+		// Who had them may have made them.
+		if units, err = k.Book.read(ctx, repositories, []knowledge.File{f}, signed); err != nil {
+			return err
+		}
+	}
 	u := &units[0]
 	if u.text == nil || u.changed {
 		return nil
@@ -253,6 +266,42 @@ func (k *Maker) file(ctx context.Context, repositories []knowledge.Repository, f
 		}
 	}
 	return nil
+}
+
+// lacks returns the keys of summaries that a file does not have.
+func (u *unit) lacks() []knowledge.SummaryKey {
+	if u.text == nil || u.changed {
+		return nil
+	}
+	var keys []knowledge.SummaryKey
+	for i := range u.Decls {
+		if !u.Decls[i].kept {
+			keys = append(keys, u.Decls[i].key)
+		}
+	}
+	if !u.kept {
+		keys = append(keys, u.key)
+	}
+	return keys
+}
+
+// alone claims one summary, and returns it if another process has made it meanwhile.
+func (k *Maker) alone(ctx context.Context, key knowledge.SummaryKey) (made *knowledge.Summary, release func(), err error) {
+	if k.Claim == nil {
+		return nil, func() {}, nil
+	}
+	if release, err = k.Claim(ctx, []knowledge.SummaryKey{key}); err != nil {
+		return nil, nil, err
+	}
+	kept, err := k.Book.kept(ctx, []knowledge.SummaryKey{key})
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	if x, ok := kept[key]; ok {
+		made = &x
+	}
+	return made, release, nil
 }
 
 // part asks about as much of a file as one question takes, again about what the reply lacks.

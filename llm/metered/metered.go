@@ -320,7 +320,7 @@ func (m *Model) ask(ctx context.Context, q *exchange) (reply string, cut bool, e
 	}
 	most, priced := llm.EstimateCost(m.o.Model, llm.Usage{PromptTokens: x.Prompt, CompletionTokens: m.o.MaxTokens})
 	cost := 0.0
-	err = m.meter.Ask(ctx, throttle.Job{Name: kind, Model: m.o.Model, Tokens: x.Prompt, Most: most, Ask: func(ctx context.Context) (float64, error) {
+	err = m.meter.Ask(ctx, throttle.Job{Name: kind, Model: m.o.Model, Tokens: x.Prompt, Most: most, MostTokens: x.Prompt + m.o.MaxTokens, Used: func() int { return x.Prompt + x.Answered }, Ask: func(ctx context.Context) (float64, error) {
 		got, err := m.o.Ask(ctx, llm.Request{Messages: q.messages, Temperature: q.temperature}, nil)
 		if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindEmpty {
 			err = nil // a silence that has come to its end is an answer: one in no form

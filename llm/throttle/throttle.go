@@ -31,6 +31,11 @@ type Job struct {
 	// Most is the most that it can cost, in US dollars; 0 is nothing, or unknown.
 	Most float64
 
+	// MostTokens is the most that question and answer can have; 0 is unknown. Used returns those that they had, after
+	// Ask has returned; nil: the most. Both are for [Shared].
+	MostTokens int
+	Used       func() int
+
 	// Ask asks and saves the answer, and returns what it has cost. It may take
 	// minutes, and is called from several goroutines. With an error the answer is
 	// lost; what it has cost nevertheless is returned beside it.
@@ -44,6 +49,17 @@ type Limits struct {
 	TokensPerMinute float64 // tokens of prompts a minute; 0: as many as can be
 	MaxCost         float64 // US dollars in all, Spent included; 0: any
 	Spent           float64 // by earlier runs
+
+	// Shared are a rate and a ceiling that other processes have a part in; nil: there are none. A [Meter] keeps them,
+	// [Run] does not.
+	Shared Shared
+}
+
+// Shared is a rate and a ceiling of several processes.
+type Shared interface {
+	// Begin waits until a question may be asked, and holds back what it can take. end counts what it took. The
+	// error is [ErrCeiling] if the question could take more than is left.
+	Begin(ctx context.Context, j Job) (end func(cost float64, tokens int), err error)
 }
 
 // Outcome is what came of it.
@@ -193,10 +209,23 @@ func (m *Meter) Ask(ctx context.Context, j Job) error {
 		return err
 	}
 	defer func() { <-m.free }()
+	count := func(float64, int) {}
+	if m.limits.Shared != nil {
+		var err error
+		if count, err = m.limits.Shared.Begin(ctx, j); err != nil {
+			return err
+		}
+	}
 	if err := m.begin(j, func() bool { return ctx.Err() != nil }); err != nil {
+		count(0, 0)
 		return err
 	}
 	cost, err := j.Ask(ctx)
+	tokens := j.MostTokens
+	if j.Used != nil {
+		tokens = j.Used()
+	}
+	count(cost, tokens)
 	m.end(j, cost, err, nil)
 	return err
 }
