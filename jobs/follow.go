@@ -14,22 +14,23 @@ import (
 
 // Followed is a git URL that workers look after: each new commit of it is indexed.
 type Followed struct {
-	URL     string     `json:"url"`              // with a branch or tag after "#"
-	Commit  string     `json:"commit,omitempty"` // the newest that was seen
-	Checked *time.Time `json:"checked,omitempty"`
-	Problem string     `json:"problem,omitempty"` // of the last look
+	URL       string     `json:"url"`              // with a branch or tag after "#"
+	Commit    string     `json:"commit,omitempty"` // the newest that was seen
+	Summaries bool       `json:"summaries"`
+	Checked   *time.Time `json:"checked,omitempty"`
+	Problem   string     `json:"problem,omitempty"` // of the last look
 }
 
-// Follow has workers look after a URL. It reports whether that is new. The URL has no secret: see
+// Follow has workers look after a URL, and make summaries of what it has if wanted. It reports whether that is new. The URL has no secret: see
 // [Check].
-func (q *Queue) Follow(ctx context.Context, url string) (added bool, err error) {
+func (q *Queue) Follow(ctx context.Context, url string, summaries bool) (added bool, err error) {
 	if err := Check(url); err != nil {
 		return false, err
 	}
 	err = q.store.Transaction(ctx, func(tx pgx.Tx) error {
 		// One that is followed already is looked at again, at once.
-		return tx.QueryRow(ctx, "INSERT INTO followed (project, url) VALUES ($1, $2) ON CONFLICT (project, url) DO UPDATE SET checked = NULL RETURNING xmax = 0",
-			q.project, index.Shown(url)).Scan(&added)
+		return tx.QueryRow(ctx, "INSERT INTO followed (project, url, summaries) VALUES ($1, $2, $3) ON CONFLICT (project, url) DO UPDATE SET checked = NULL, summaries = excluded.summaries OR followed.summaries, revision = CASE WHEN excluded.summaries > followed.summaries THEN '' ELSE followed.revision END RETURNING xmax = 0",
+			q.project, index.Shown(url), summaries).Scan(&added)
 	})
 	return added, err
 }
@@ -60,7 +61,7 @@ func (q *Queue) Unfollow(ctx context.Context, url string) (was bool, err error) 
 
 // Followed lists the followed URLs by name.
 func (q *Queue) Followed(ctx context.Context) ([]Followed, error) {
-	rows, err := q.pool.Query(ctx, "SELECT url, revision, checked, problem FROM followed ORDER BY url")
+	rows, err := q.pool.Query(ctx, "SELECT url, revision, summaries, checked, problem FROM followed ORDER BY url")
 	if err != nil {
 		return nil, q.store.Explain(ctx, err)
 	}
@@ -77,6 +78,21 @@ func (q *Queue) superseded(ctx context.Context, t Task) (bool, error) {
 		return false, nil
 	}
 	return err == nil && newest != "" && newest != t.Version, q.store.Explain(ctx, err)
+}
+
+// summariseFollowed adds the job for the summaries of a URL that was indexed, if they are wanted.
+func (q *Queue) summariseFollowed(ctx context.Context, t Task) error {
+	return q.store.Transaction(ctx, func(tx pgx.Tx) error {
+		var wanted bool
+		err := tx.QueryRow(ctx, "SELECT summaries FROM followed WHERE url = $1", t.What).Scan(&wanted)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err == nil && wanted {
+			_, _, err = q.add(ctx, tx, Task{Summarise, t.What, t.Version}, Derived)
+		}
+		return err
+	})
 }
 
 // refreshSome looks at the followed URLs that are due, beside the jobs, until ctx ends.

@@ -64,7 +64,7 @@ func (r *repo) url(ref string) string { return "file://" + r.dir + ref }
 // indexer is a worker's session, whose jobs are called one by one.
 func indexer(t testing.TB, url, files string) *session {
 	t.Helper()
-	w := &Worker{At: location(t, url), Kinds: Kinds(), Parallel: 1, Files: files, Clones: t.TempDir(), Refresh: time.Hour, Mask: func(s string) string { return s }}
+	w := &Worker{At: location(t, url), Kinds: []Kind{Index}, Parallel: 1, Files: files, Clones: t.TempDir(), Refresh: time.Hour, Mask: func(s string) string { return s }}
 	s, err := w.join(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func known(t testing.TB, s *postgres.Store, url string) *knowledge.Repository {
 // look has a session look at a followed URL now.
 func look(t testing.TB, s *session, url string) {
 	t.Helper()
-	if _, err := s.queue.Follow(t.Context(), url); err != nil {
+	if _, err := s.queue.Follow(t.Context(), url, false); err != nil {
 		t.Fatal(err)
 	}
 	if due, err := s.refreshOne(t.Context()); !due || err != nil {
@@ -104,7 +104,7 @@ func TestFollow(t *testing.T) {
 	first := r.commit("One")
 	s := indexer(t, url, r.dir)
 	q := s.queue
-	if added, err := q.Follow(t.Context(), r.url("#main")); err != nil || !added {
+	if added, err := q.Follow(t.Context(), r.url("#main"), false); err != nil || !added {
 		t.Fatal(added, err)
 	}
 	for range 2 {

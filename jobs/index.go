@@ -35,9 +35,21 @@ func (s *session) index(ctx context.Context, t Task) error {
 	if old, err := s.queue.superseded(ctx, t); old || err != nil {
 		return err
 	}
-	if done, err := s.indexed(ctx, t); done || err != nil {
+	done, err := s.indexed(ctx, t)
+	if err != nil {
 		return err
 	}
+	if !done {
+		if err := s.update(ctx, t); err != nil {
+			return err
+		}
+	}
+	// Also if a worker was killed that had not come to it.
+	return s.queue.summariseFollowed(ctx, t)
+}
+
+// update clones a URL and indexes it.
+func (s *session) update(ctx context.Context, t Task) error {
 	// Two commits of one repository at once would be mixed.
 	unlock, ok, err := s.Store.TryLockName(ctx, "index "+t.What)
 	if err != nil {

@@ -13,9 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"tracerag/code"
+	"tracerag/knowledge"
 	"tracerag/knowledge/knowledgetest"
 	"tracerag/knowledge/postgres"
 	"tracerag/knowledge/postgres/postgrestest"
+	"tracerag/llm/throttle"
 )
 
 // childVariable makes the test program a worker: the URL, and what its jobs do.
@@ -25,7 +28,7 @@ func child(place string) int {
 	place, what, _ := strings.Cut(place, "\n")
 	l, err := postgres.Parse(place)
 	if err == nil {
-		w := &Worker{At: l, Kinds: Kinds(), Parallel: 1, Refresh: time.Hour, Clones: os.Getenv("TRACERAG_TEST_CLONES"), Files: "/"}
+		w := &Worker{At: l, Kinds: []Kind{Index}, Parallel: 1, Refresh: time.Hour, Clones: os.Getenv("TRACERAG_TEST_CLONES"), Files: "/"}
 		if what == "hang" {
 			w.pretend = func(ctx context.Context, _ *session, _ Task) error {
 				fmt.Println("begun")
@@ -107,7 +110,7 @@ func TestCutOff(t *testing.T) {
 	q := opened(t, url)
 	join := func() *session {
 		t.Helper()
-		s, err := (&Worker{At: location(t, url), Kinds: Kinds(), Parallel: 1}).join(ctx)
+		s, err := (&Worker{At: location(t, url), Kinds: []Kind{Index}, Parallel: 1}).join(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,5 +227,56 @@ func TestOneAtATime(t *testing.T) {
 	}
 	if done.Load() != n {
 		t.Errorf("%d jobs were done %d times", n, done.Load())
+	}
+}
+
+// TestAskingKilled kills a worker that asks a model: its question counts as asked, with the most that it can take, and what
+// it summarised is free.
+func TestAskingKilled(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	url := postgrestest.Shared(t).Database(t).URL()
+	q := opened(t, url)
+	first, second := indexer(t, url, ""), indexer(t, url, "")
+	keys := []knowledge.SummaryKey{{Level: knowledge.DeclSummary, Hash: code.Hash{1}}, {Level: knowledge.DeclSummary, Hash: code.Hash{2}}}
+	if err := q.SetLimit(ctx, Limit{Model: "m", Cost: 3, Tokens: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.claim(ctx, keys); err != nil {
+		t.Fatal(err)
+	}
+	job := throttle.Job{Model: "m", Most: 2, MostTokens: 40}
+	if _, err := (pace{first}).Begin(ctx, job); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer cancel()
+	if _, err := (pace{second}).Begin(short, job); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("what another worker asks may take all that is left: %v", err)
+	}
+	if _, err := second.claim(short, keys[1:]); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("two workers make one summary: %v", err)
+	}
+	if err := first.Leave(ctx, first.release); err != nil { // as Rescue does with a dead one
+		t.Fatal(err)
+	}
+	release, err := second.claim(ctx, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if _, err := (pace{second}).Begin(ctx, job); !errors.Is(err, throttle.ErrCeiling) {
+		t.Errorf("above the ceiling: %v", err)
+	}
+	end, err := (pace{second}).Begin(ctx, throttle.Job{Model: "m", Most: 1, MostTokens: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end(0.5, 30)
+	if list, err := q.Spent(ctx); err != nil || len(list) != 1 || list[0].Questions != 2 || list[0].Tokens != 70 || list[0].Cost != 2.5 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if _, err := (pace{second}).Begin(ctx, throttle.Job{Model: "m", MostTokens: 31}); !errors.Is(err, throttle.ErrCeiling) {
+		t.Errorf("above the ceiling of tokens: %v", err)
 	}
 }

@@ -98,6 +98,8 @@ func (t Task) args() (river.JobArgs, error) {
 	switch t.Kind {
 	case Index:
 		return indexArgs{t}, nil
+	case Summarise:
+		return summariseArgs{t}, nil
 	}
 	return nil, fmt.Errorf("%q is no kind of job", t.Kind)
 }

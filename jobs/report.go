@@ -12,6 +12,8 @@ type Report struct {
 	Jobs     []Job      `json:"jobs"`
 	Followed []Followed `json:"followed"`
 	Workers  []Process  `json:"workers"`
+	Limits   []Limit    `json:"limits"`
+	Spent    []Spent    `json:"spent"`
 }
 
 // Report says what there is to do; since says from when on that counts which was done. See [Queue.Jobs].
@@ -24,7 +26,13 @@ func (q *Queue) Report(ctx context.Context, since time.Time) (*Report, error) {
 	if r.Followed, err = q.Followed(ctx); err != nil {
 		return nil, err
 	}
-	r.Workers, err = q.Workers(ctx)
+	if r.Workers, err = q.Workers(ctx); err != nil {
+		return nil, err
+	}
+	if r.Limits, err = q.Limits(ctx); err != nil {
+		return nil, err
+	}
+	r.Spent, err = q.Spent(ctx)
 	return r, err
 }
 

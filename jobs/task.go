@@ -14,15 +14,17 @@ type Kind string
 const (
 	// Index brings what is known of a git URL up to date. Its version is a commit.
 	Index Kind = "index"
+	// Summarise has a model say what the units of an indexed git URL do. Its version is the commit.
+	Summarise Kind = "summarise"
 )
 
 // Kinds are all kinds.
-func Kinds() []Kind { return []Kind{Index} }
+func Kinds() []Kind { return []Kind{Index, Summarise} }
 
-// ParseKinds reads kinds with commas between them; "" is all.
+// ParseKinds reads kinds with commas between them; "" is Index, which takes nothing but git.
 func ParseKinds(s string) ([]Kind, error) {
 	if s == "" {
-		return Kinds(), nil
+		return []Kind{Index}, nil
 	}
 	var list []Kind
 	for name := range strings.SplitSeq(s, ",") {
@@ -74,8 +76,14 @@ func pause(n int) time.Duration {
 	return d
 }
 
-// indexArgs are an index job's as river keeps them.
-type indexArgs struct{ Task }
+// What jobs are to do as river keeps it: a type for each kind.
+type (
+	indexArgs     struct{ Task }
+	summariseArgs struct{ Task }
+)
 
 // Kind is of [river.JobArgs].
 func (indexArgs) Kind() string { return string(Index) }
+
+// Kind is of [river.JobArgs].
+func (summariseArgs) Kind() string { return string(Summarise) }

@@ -31,6 +31,8 @@ type Worker struct {
 	Files string
 	// Refresh is how often a followed URL is looked at.
 	Refresh time.Duration
+	// Summaries is how summaries are made; nil if Summarise is not among the kinds.
+	Summaries *Summaries
 	// Mask hides secrets in errors, which are kept; nil hides none.
 	Mask func(string) string
 	// Note says what happens to the worker, not to its jobs; nil says nothing.
@@ -77,7 +79,7 @@ func (w *Worker) Run(ctx, now context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait):
-			wait = min(2*wait, 5*time.Second)
+			wait = min(2*wait, 2*time.Second)
 		}
 	}
 	return nil
@@ -129,6 +131,8 @@ func (s *session) newClient() (*river.Client[pgx.Tx], error) {
 		switch k {
 		case Index:
 			river.AddWorker(workers, &work[indexArgs]{s: s, do: s.index, task: func(a indexArgs) Task { return a.Task }})
+		case Summarise:
+			river.AddWorker(workers, &work[summariseArgs]{s: s, do: s.summarise, task: func(a summariseArgs) Task { return a.Task }, unbounded: true})
 		}
 	}
 	const week = 7 * 24 * time.Hour
@@ -160,7 +164,12 @@ func (s *session) work(ctx, now context.Context) error {
 		return s.Store.Explain(ctx, err)
 	}
 	lost := s.keep(ctx, now)
-	quick, cancel := context.WithTimeout(jobs, 5*time.Second)
+	// River would try to say for seconds what became of its jobs. Who has them next knows it when the session is over.
+	patience := 5 * time.Second
+	if lost != nil {
+		patience = time.Second
+	}
+	quick, cancel := context.WithTimeout(jobs, patience)
 	defer cancel()
 	_ = s.river.StopAndCancel(quick)
 	left := s.Leave(jobs, s.release)
@@ -222,8 +231,10 @@ func (s *session) release(ctx context.Context, tx pgx.Tx, worker int32) error {
 			scheduled_at = now(),
 			errors = array_append(errors, jsonb_build_object('at', now(), 'attempt', attempt, 'error', 'its worker was killed, or lost PostgreSQL', 'trace', ''))
 		WHERE state = 'running' AND attempted_by[array_upper(attempted_by, 1)] = $1`
-	_, err := tx.Exec(ctx, fmt.Sprintf(query, s.queue.schema), strconv.Itoa(int(worker)))
-	return err
+	if _, err := tx.Exec(ctx, fmt.Sprintf(query, s.queue.schema), strconv.Itoa(int(worker))); err != nil {
+		return err
+	}
+	return releaseModels(ctx, tx, worker)
 }
 
 // reclaim gives jobs back that this worker has by the rows, and not in fact: a connection that broke between lost
@@ -253,6 +264,16 @@ type work[T river.JobArgs] struct {
 	s    *session
 	do   func(context.Context, Task) error
 	task func(T) Task
+	// unbounded says that it takes what a model's rate allows.
+	unbounded bool
+}
+
+// Timeout is of [river.Worker].
+func (w *work[T]) Timeout(*river.Job[T]) time.Duration {
+	if w.unbounded {
+		return -1
+	}
+	return longest
 }
 
 // Work is of [river.Worker].
@@ -318,6 +339,9 @@ func (s *session) verdict(ctx context.Context, err error) error {
 	}
 	if later, ok := errors.AsType[*laterError](err); ok {
 		return river.JobSnooze(later.after)
+	}
+	if _, lost := errors.AsType[*postgres.LostError](err); lost || postgres.IsUnreachable(err) {
+		return river.JobSnooze(0) // not the job's fault: if PostgreSQL is back already
 	}
 	text := err.Error()
 	if ctx.Err() != nil {

@@ -72,7 +72,12 @@ func jobs(t testing.TB, q *Queue) map[int64]Job {
 // until waits until something holds of a job.
 func until(t testing.TB, q *Queue, id int64, what string, holds func(Job) bool) Job {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	return untilIn(t, 30*time.Second, q, id, what, holds)
+}
+
+func untilIn(t testing.TB, limit time.Duration, q *Queue, id int64, what string, holds func(Job) bool) Job {
+	t.Helper()
+	for deadline := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
 		j := jobs(t, q)[id]
 		if holds(j) {
 			return j
@@ -101,17 +106,22 @@ func (w *working) said() string {
 
 func start(t testing.TB, url string, parallel int, do func(context.Context, *session, Task) error) *working {
 	t.Helper()
+	return startWorker(t, url, &Worker{Kinds: []Kind{Index}, Parallel: parallel, pretend: do})
+}
+
+func startWorker(t testing.TB, url string, worker *Worker) *working {
+	t.Helper()
 	w := &working{done: make(chan error, 1)}
 	ctx, drain := context.WithCancel(context.Background())
 	now, end := context.WithCancel(context.Background())
 	w.drain, w.end = drain, func() { drain(); end() }
-	worker := &Worker{At: location(t, url), Kinds: Kinds(), Parallel: parallel, pretend: do, Clones: t.TempDir(), Refresh: time.Hour,
-		Mask: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[REDACTED]") },
-		Note: func(format string, args ...any) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.notes = append(w.notes, fmt.Sprintf(format, args...))
-		}}
+	worker.At, worker.Clones, worker.Refresh, worker.Parallel = location(t, url), t.TempDir(), time.Hour, max(worker.Parallel, 1)
+	worker.Mask = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[REDACTED]") }
+	worker.Note = func(format string, args ...any) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.notes = append(w.notes, fmt.Sprintf(format, args...))
+	}
 	go func() { w.done <- worker.Run(ctx, now) }()
 	t.Cleanup(func() {
 		w.end()

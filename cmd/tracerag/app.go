@@ -75,7 +75,7 @@ func init() {
 		{"index", "[flags] [DIR | URL...]", "read repositories, to know them without a run", runIndex},
 		{"locate", "[flags] REPORT", "list what a report is about, without a run", runLocate},
 		{"worker", "[flags]", "work on a team's jobs, beside other workers", runWorker},
-		{"jobs", "[flags] [cancel|retry ID...]", "list what workers do, did and could not do", runJobs},
+		{"jobs", "[flags] [cancel|retry ID... | limit MODEL]", "list what workers do, did and could not do", runJobs},
 		{"fix", "[flags] REPORT", "change code until a failing test passes", runFix},
 		{"mcp", "[flags]", "show the traces to a coding agent (Model Context Protocol)", runMCP},
 		{"attach", "[flags] PID", "record a running process", runAttach},

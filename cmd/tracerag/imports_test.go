@@ -55,7 +55,7 @@ var layers = map[string][]string{
 	"knowledge/sqlite":        {"code", "knowledge", "knowledge/rows"},
 	"knowledge/postgres":      {"code", "knowledge", "knowledge/rows"},
 	"knowledge/stores":        {"code", "filelock", "knowledge", "knowledge/index", "knowledge/lookup", "knowledge/postgres", "knowledge/rows", "knowledge/sqlite"},
-	"jobs":                    {"code", "knowledge", "knowledge/index", "knowledge/postgres"},
+	"jobs":                    {"code", "knowledge", "knowledge/index", "knowledge/postgres", "llm", "llm/metered", "llm/throttle", "summary"},
 	"knowledge/lookup":        {"code", "knowledge", "trace/symbol", "visible"},
 	"knowledge/sources":       {"knowledge", "knowledge/index", "knowledge/lookup", "locate"},
 	"knowledge/index":         {"code", "code/calls", "code/words", "filelock", "knowledge", "phrase", "trace", "trace/store", "trace/symbol", "visible"},

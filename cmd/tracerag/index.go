@@ -89,10 +89,10 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 		return exitOK
 	}
 	if *follow {
-		if f.NArg() == 0 || *forget || *summaries || e.model != "" || *asJSON {
-			return a.usage(c, "--follow takes URLs, and leaves the work to workers: leave out the other flags")
+		if f.NArg() == 0 || *forget || *ran != "" || e.model != "" || *asJSON {
+			return a.usage(c, "--follow takes URLs, and leaves the work to workers: leave out the other flags but --summaries")
 		}
-		if err := a.follow(ctx, &k, f.Args()); err != nil {
+		if err := a.follow(ctx, &k, f.Args(), *summaries); err != nil {
 			return a.fail(err)
 		}
 		return exitOK

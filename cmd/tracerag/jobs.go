@@ -14,12 +14,16 @@ import (
 
 const jobsHelp = `
 jobs lists what a team's workers do and will do, and what failed and why; then the followed
-URLs and the workers.
+URLs, the workers, and what models were asked by day.
 
   tracerag jobs
   tracerag jobs --all                     also what was done or cancelled in the last week
   tracerag jobs cancel 17                 a job that runs ends within seconds
   tracerag jobs retry 17 18               have failed jobs done again, or waiting ones now
+  tracerag jobs limit gpt-5.4 --rate 60 --cost-a-day 5
+
+limit says how often all workers together ask a model, and for how much a day (of UTC). It replaces the limits
+that were there; a limit that is not given is none. What does not fit into a day is put off until the next.
 
 A job that fails is tried again, after 10 seconds at first and an hour at last, for six hours. What would
 fail each time is set aside at once.`
@@ -30,13 +34,25 @@ func runJobs(a *app, ctx context.Context, c *command, args []string) int {
 	k.add(f)
 	all := f.Bool("all", false, "also list what was done or cancelled in the last week")
 	asJSON := f.Bool("json", false, "print them as JSON")
+	var limit jobs.Limit
+	f.Float64Var(&limit.PerMinute, "rate", 0, "limit: at most `N` questions a minute")
+	f.Float64Var(&limit.Cost, "cost-a-day", 0, "limit: at most this many US `DOLLARS` a day, at list prices")
+	f.Int64Var(&limit.Tokens, "tokens-a-day", 0, "limit: at most this many `TOKENS` a day, of questions and answers")
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
 	var ids []int64
-	if f.NArg() > 0 {
+	limited := f.Changed("rate") || f.Changed("cost-a-day") || f.Changed("tokens-a-day")
+	if f.Arg(0) == "limit" {
+		limit.Model = f.Arg(1)
+		if f.NArg() != 2 || !(limit.PerMinute >= 0 && limit.Cost >= 0) || limit.Tokens < 0 {
+			return a.usage(c, "limit takes the name of a model, and limits that are not negative")
+		}
+	} else if limited {
+		return a.usage(c, "--rate, --cost-a-day and --tokens-a-day are of tracerag jobs limit MODEL")
+	} else if f.NArg() > 0 {
 		if verb := f.Arg(0); verb != "cancel" && verb != "retry" {
-			return a.usage(c, fmt.Sprintf("unknown action %q: must be cancel or retry", verb))
+			return a.usage(c, fmt.Sprintf("unknown action %q: must be cancel, retry or limit", verb))
 		}
 		for _, arg := range f.Args()[1:] {
 			id, err := strconv.ParseInt(arg, 10, 64)
@@ -56,6 +72,13 @@ func runJobs(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	defer end()
+	if limit.Model != "" {
+		if err := q.SetLimit(ctx, limit); err != nil {
+			return a.fail(err)
+		}
+		a.note("all workers together ask %s %s", limit.Model, limitText(limit))
+		return exitOK
+	}
 	for _, id := range ids {
 		if err := a.changeJob(ctx, q, f.Arg(0), id); err != nil {
 			return a.fail(err)
@@ -81,6 +104,24 @@ func runJobs(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	return exitOK
+}
+
+// limitText says what a limit is.
+func limitText(l jobs.Limit) string {
+	var parts []string
+	if l.PerMinute > 0 {
+		parts = append(parts, fmt.Sprintf("%g questions a minute", l.PerMinute))
+	}
+	if l.Cost > 0 {
+		parts = append(parts, fmt.Sprintf("$%.2f a day", l.Cost))
+	}
+	if l.Tokens > 0 {
+		parts = append(parts, phrase.Number(l.Tokens)+" tokens a day")
+	}
+	if len(parts) == 0 {
+		return "without a limit"
+	}
+	return "at most " + strings.Join(parts, ", ")
 }
 
 // changeJob cancels a job, or has it done again, and says what became of it.
@@ -165,6 +206,19 @@ func (a *app) printJobs(r *jobs.Report) error {
 	}
 	if len(r.Workers) == 0 {
 		b.WriteString("  none: tracerag worker starts one\n")
+	}
+	if len(r.Limits) > 0 {
+		b.WriteString("\nmodels:\n")
+	}
+	for _, l := range r.Limits {
+		fmt.Fprintf(&b, "  %s: %s\n", visible.Line(l.Model), limitText(l))
+	}
+	for _, s := range r.Spent {
+		fmt.Fprintf(&b, "  %s  %s: %s, %s", s.Day, visible.Line(s.Model), phrase.Plural(s.Questions, "question", "questions"), phrase.Plural(s.Tokens, "token", "tokens"))
+		if s.Cost > 0 {
+			fmt.Fprintf(&b, ", $%.4f", s.Cost)
+		}
+		b.WriteString("\n")
 	}
 	_, err := a.stdout.Write([]byte(b.String()))
 	return err

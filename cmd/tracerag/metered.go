@@ -24,11 +24,22 @@ type meteredFlags struct {
 
 func (m *meteredFlags) add(f *pflag.FlagSet) {
 	m.flags = f
-	f.StringVar(&m.model, "model", "", "ask this `MODEL` (default: $TRACERAG_MODEL)")
-	f.IntVar(&m.window, "context-window", 0, "the model takes this many `TOKENS` (default: from the table of models)")
+	m.addModel(f)
 	f.Float64Var(&m.limits.MaxCost, "max-cost", 0, "spend at most this many US `DOLLARS` at list prices; required for many questions to a\nmodel with a known price")
 	f.Float64Var(&m.limits.PerMinute, "rate", 0, "ask at most `N` questions a minute")
 	f.IntVar(&m.limits.Parallel, "parallel", 2, "ask `N` questions at a time")
+	m.modelFlags.add(f)
+}
+
+// addModel adds the flags that say who is asked.
+func (m *meteredFlags) addModel(f *pflag.FlagSet) {
+	f.StringVar(&m.model, "model", "", "ask this `MODEL` (default: $TRACERAG_MODEL)")
+	f.IntVar(&m.window, "context-window", 0, "the model takes this many `TOKENS` (default: from the table of models)")
+}
+
+// addAsked adds the flags of a model whose limits are elsewhere.
+func (m *meteredFlags) addAsked(f *pflag.FlagSet) {
+	m.addModel(f)
 	m.modelFlags.add(f)
 }
 

@@ -39,7 +39,7 @@ func (a *app) queue(ctx context.Context, k *knowledgeFlags) (*jobs.Queue, func()
 }
 
 // follow has workers look after git URLs: all of them or none.
-func (a *app) follow(ctx context.Context, k *knowledgeFlags, urls []string) error {
+func (a *app) follow(ctx context.Context, k *knowledgeFlags, urls []string, summaries bool) error {
 	for _, url := range urls {
 		if err := jobs.Check(url); err != nil {
 			return err
@@ -51,7 +51,7 @@ func (a *app) follow(ctx context.Context, k *knowledgeFlags, urls []string) erro
 	}
 	defer end()
 	for _, url := range urls {
-		added, err := q.Follow(ctx, url)
+		added, err := q.Follow(ctx, url, summaries)
 		if err != nil {
 			return err
 		}

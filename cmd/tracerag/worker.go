@@ -7,11 +7,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"tracerag/jobs"
+	"tracerag/llm/metered"
+	"tracerag/llm/throttle"
 	"tracerag/memory"
 	"tracerag/phrase"
 	"tracerag/visible"
@@ -24,6 +27,7 @@ as many machines as you like, and stop or kill them at will: others go on with t
 
   tracerag worker --knowledge postgres://me@db/team
   tracerag worker --parallel 4 --refresh 1m
+  tracerag worker --jobs summarise --model gpt-5.4     summaries of what is followed with --summaries
 
 Ctrl-C or SIGTERM lets it end when its jobs have ended. A second one ends it at once, and its jobs
 go back into the queue. While PostgreSQL is down it waits.
@@ -35,10 +39,13 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, workerHelp)
 	var k knowledgeFlags
 	k.add(f)
-	kinds := f.String("jobs", "", "work on these `KINDS` of jobs, with commas between: index (default: all)")
+	kinds := f.String("jobs", "", "work on these `KINDS` of jobs, with commas between: index, summarise (default: index)")
+	var m meteredFlags
 	parallel := f.Int("parallel", 2, "work on `N` jobs at a time")
 	refresh := f.Duration("refresh", 5*time.Minute, "look for new commits of followed URLs once in this `TIME`")
 	files := f.String("files", "", "take file URLs below `DIR`, too: members of the project can then read the repositories there")
+	a.section(f, "The model, for --jobs summarise")
+	m.addAsked(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
@@ -52,6 +59,11 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	var err error
 	if w.Kinds, err = jobs.ParseKinds(*kinds); err != nil {
 		return a.usage(c, "--jobs: "+err.Error())
+	}
+	if slices.Contains(w.Kinds, jobs.Summarise) {
+		if w.Summaries, err = a.workerModel(&m); err != nil {
+			return a.fail(err)
+		}
 	}
 	if *files != "" {
 		if w.Files, err = filepath.Abs(a.absolute(*files)); err != nil {
@@ -83,6 +95,18 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	return exitOK
+}
+
+// workerModel is how a worker makes summaries.
+func (a *app) workerModel(m *meteredFlags) (*jobs.Summaries, error) {
+	if _, err := a.modelConfig(&m.modelFlags, m.model); err != nil {
+		return nil, fmt.Errorf("summaries are made by a model: %w", err)
+	}
+	return &jobs.Summaries{Learn: a.masker().LearnTexts, Mask: a.masker().Clean, Model: func(keep metered.Keeper, shared throttle.Shared) (*metered.Model, error) {
+		asked := *m
+		asked.limits = throttle.Limits{Parallel: 2, Shared: shared}
+		return a.metered(&asked, keep, a.masker().Clean, nil)
+	}}, nil
 }
 
 // tellJob says how a job ended.

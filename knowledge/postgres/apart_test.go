@@ -25,6 +25,10 @@ func full(t testing.TB, s *Store, word string) {
 	for _, query := range []string{
 		"INSERT INTO worker (project, host, process, kinds, parallel) VALUES ($1, $2, 1, '', 1)",
 		"INSERT INTO followed (project, url) VALUES ($1, $2)",
+		"INSERT INTO model (project, model) VALUES ($1, $2)",
+		"INSERT INTO asking (project, model, worker, cost, tokens) VALUES ($1, $2, 1, 1, 1)",
+		"INSERT INTO spent VALUES ($1, $2, '2026-01-01', 1, 1, 1)",
+		"INSERT INTO claim VALUES ($1, 1, convert_to($2, 'UTF8'), 1)",
 		"INSERT INTO " + schema + ".river_job (max_attempts, kind, args) VALUES ($1, $2, '{}')",
 	} {
 		if _, err := s.pool.Exec(t.Context(), query, project, word); err != nil {
@@ -98,7 +102,7 @@ func TestProjectsApart(t *testing.T) {
 	}
 	defer conn.Close(ctx)
 	tables, err := forcedTables(ctx, admin)
-	if err != nil || len(tables) != 24 {
+	if err != nil || len(tables) != 28 {
 		t.Fatalf("tables with row-level security: %v, %v", tables, err)
 	}
 	for _, setting := range []string{"payments", "search", "", "1"} {
