@@ -102,6 +102,10 @@ func Parse(raw string) (*Location, error) {
 		"search_path":      "tracerag",
 		"tracerag.project": l.Project,
 		"jit":              "off", // compiling a query takes longer than any of ours
+		// What a role or a database may have set otherwise, and the store relies on.
+		"lock_timeout":                  cmp.Or(c.RuntimeParams["lock_timeout"], "0"),
+		"row_security":                  "on",
+		"default_transaction_isolation": "read committed",
 		"statement_timeout": cmp.Or(c.RuntimeParams["statement_timeout"],
 			strconv.Itoa(int((10 * time.Minute).Milliseconds()))),
 		"idle_in_transaction_session_timeout": "60000", // of a process that hangs: others wait for its locks

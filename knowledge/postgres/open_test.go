@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"tracerag/code"
@@ -233,6 +234,39 @@ func TestWrongParameter(t *testing.T) {
 	var e *DeniedError
 	if _, err := tryOpen(t, owner.URL("nonsense", "1"), Options{}); !errors.As(err, &e) || !strings.Contains(err.Error(), "nonsense") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a parameter that does not exist: %v", err)
+	}
+}
+
+// TestSettingsOfRole has what administrators set for roles: one writer waits for another one all the same.
+func TestSettingsOfRole(t *testing.T) {
+	ctx := t.Context()
+	owner := postgrestest.Shared(t).Database(t)
+	for _, setting := range []string{"lock_timeout = '1ms'", "statement_timeout = '1ms'", "row_security = off", "default_transaction_isolation = 'serializable'"} {
+		owner.Server().Exec(t, "postgres", "ALTER ROLE "+owner.Name+" SET "+setting)
+	}
+	s := opened(t, owner.URL(), Options{})
+	id := knowledgetest.Fill(t, s, "a.go", "F")
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(ctx, "UPDATE repository SET revision = 'x' WHERE id = $1", id); err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error)
+	go func() { written <- s.Write(ctx, id, knowledge.Change{Remove: []string{"a.go"}}) }()
+	select {
+	case err = <-written:
+		t.Errorf("it did not wait: %v", err)
+		_ = tx.Rollback(ctx)
+		return
+	case <-time.After(100 * time.Millisecond):
+	}
+	if err := tx.Commit(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := <-written; err != nil {
+		t.Errorf("after it waited: %v", err)
 	}
 }
 
