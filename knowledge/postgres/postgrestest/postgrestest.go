@@ -36,6 +36,7 @@ type Server struct {
 
 	process *exec.Cmd
 	ended   chan struct{}
+	unwatch func()
 }
 
 const superuser = "test_superuser"
@@ -136,6 +137,9 @@ func Start() (_ *Server, err error) {
 			s.Remove()
 		}
 	}()
+	if s.unwatch, err = watch(dir); err != nil {
+		return nil, err
+	}
 	password := filepath.Join(dir, "password")
 	if err := os.WriteFile(password, []byte(s.password), 0o600); err != nil {
 		return nil, err
@@ -238,10 +242,13 @@ func (s *Server) Stop(atOnce bool) {
 	s.process = nil
 }
 
-// Remove stops a server and removes its files.
+// Remove stops a server and removes its files. When the process ends without, another one does it: see watch.
 func (s *Server) Remove() {
 	s.Stop(true)
 	_ = os.RemoveAll(s.dir)
+	if s.unwatch != nil {
+		s.unwatch()
+	}
 }
 
 // Log returns the server's log.
