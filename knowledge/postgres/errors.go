@@ -46,6 +46,8 @@ func (e *DeniedError) Error() string {
 	text := fmt.Sprintf("PostgreSQL at %s refuses: %v", e.Server, e.Err)
 	if pg, ok := errors.AsType[*pgconn.PgError](e.Err); ok && strings.HasPrefix(pg.Code, unknownUserClass) {
 		text += "\nthe password comes from PGPASSWORD or ~/.pgpass"
+	} else if ok && pg.Code == protocol {
+		text += "\na pooler such as PgBouncer does not take what a connection says at its beginning: connect to PostgreSQL itself"
 	}
 	return text
 }
@@ -135,6 +137,7 @@ func (e *TextError) Error() string {
 // Codes of PostgreSQL's errors.
 const (
 	connectionClass  = "08"
+	protocol         = "08P01"
 	unknownUserClass = "28" // or a wrong password
 	unknownDatabase  = "3D000"
 	denied           = "42501"
@@ -170,6 +173,8 @@ func explain(ctx context.Context, server string, err error) error {
 		switch {
 		case isCode(e, diskFull):
 			return &FullError{server}
+		case isCode(e, protocol):
+			return &DeniedError{server, e}
 		case isCode(e, shutdown, crash, starting, tooManyClients), strings.HasPrefix(e.Code, connectionClass):
 			return &UnreachableError{server, e}
 		case isCode(e, readOnly):

@@ -31,6 +31,14 @@ func TestKeysApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer super.Close(ctx)
+	for _, query := range []string{
+		"INSERT INTO tracerag.worker (project, host, process, kinds, parallel) VALUES ($1, 'h', 1, '', 1)",
+		"INSERT INTO tracerag.followed (project, url) VALUES ($1, 'https://example.com/r')",
+	} {
+		if _, err := super.Exec(ctx, query, one.project); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, table := range tables {
 		columns, err := rows.Values[string](queryOf(ctx, super, "SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = ('tracerag.' || $1::text)::regclass AND attnum > 0 AND attname <> 'project'", []any{table}))
 		if err != nil {

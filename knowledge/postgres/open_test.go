@@ -15,6 +15,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"tracerag/code"
 	"tracerag/knowledge"
 	"tracerag/knowledge/knowledgetest"
@@ -234,6 +236,16 @@ func TestWrongParameter(t *testing.T) {
 	var e *DeniedError
 	if _, err := tryOpen(t, owner.URL("nonsense", "1"), Options{}); !errors.As(err, &e) || !strings.Contains(err.Error(), "nonsense") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a parameter that does not exist: %v", err)
+	}
+}
+
+// TestPooler names PgBouncer as the cause of what it answers. With it as a pooler of transactions, one connection
+// would get another one's project, so it is well that it refuses.
+func TestPooler(t *testing.T) {
+	err := explain(t.Context(), "u@h:6432/d", &pgconn.PgError{Severity: "FATAL", Code: "08P01", Message: "unsupported startup parameter: search_path"})
+	var e *DeniedError
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "PgBouncer") {
+		t.Error(err)
 	}
 }
 
