@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,6 +42,9 @@ type Worker struct {
 	// Tell says how a job ended, and after how long; nil says nothing.
 	Tell func(t Task, took time.Duration, err error)
 
+	current atomic.Pointer[session] // nil: none
+	counted counted
+
 	pretend func(context.Context, *session, Task) error // in place of what a job does
 }
 
@@ -61,7 +65,9 @@ func (w *Worker) Run(ctx, now context.Context) error {
 				w.Note("PostgreSQL is back")
 			}
 			down, wait = false, 500*time.Millisecond
+			w.current.Store(s)
 			err = s.work(ctx, now)
+			w.current.Store(nil)
 		}
 		if err == nil || ctx.Err() != nil {
 			return nil
@@ -298,8 +304,11 @@ func (w *work[T]) Work(ctx context.Context, job *river.Job[T]) (err error) {
 		err = w.do(ctx, t)
 	}
 	err = s.verdict(ctx, err)
-	if _, snoozed := errors.AsType[*rivertype.JobSnoozeError](err); !snoozed && s.Tell != nil {
-		s.Tell(t, time.Since(began), err)
+	if _, snoozed := errors.AsType[*rivertype.JobSnoozeError](err); !snoozed {
+		s.counted.add(t.Kind, time.Since(began), err)
+		if s.Tell != nil {
+			s.Tell(t, time.Since(began), err)
+		}
 	}
 	return err
 }

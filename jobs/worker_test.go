@@ -348,3 +348,35 @@ func TestDown(t *testing.T) {
 		t.Errorf("it said\n%s", said)
 	}
 }
+
+// TestFigures counts what a worker did, and what there is.
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.Shared(t).Database(t).URL()
+	q := opened(t, url)
+	good, bad := add(t, q, "good", Asked), add(t, q, "bad", Asked)
+	w := &Worker{Kinds: []Kind{Index}, pretend: func(_ context.Context, _ *session, task Task) error {
+		if task.What == "bad" {
+			return &FinalError{errors.New("no")}
+		}
+		return nil
+	}}
+	if f, err := w.Figures(t.Context()); err != nil || f.Connected || len(f.Ended) > 0 {
+		t.Errorf("before it works: %+v, %v", f, err)
+	}
+	run := startWorker(t, url, w)
+	until(t, q, good, "done", is(Done))
+	until(t, q, bad, "set aside", is(Failed))
+	f, err := w.Figures(t.Context())
+	if err != nil || !f.Connected || f.Workers != 1 || len(f.Ended) != 2 || f.Ended[0].Result != "done" || f.Ended[0].Jobs != 1 || f.Ended[1].Result != "failed" || f.Ended[1].Jobs != 1 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if len(f.Jobs) != 2 || f.Jobs[0].State != Done || f.Jobs[0].Jobs != 1 || f.Jobs[1].State != Failed || f.Jobs[1].Jobs != 1 {
+		t.Errorf("%+v", f.Jobs)
+	}
+	run.end()
+	run.done <- <-run.done
+	if f, err := w.Figures(t.Context()); err != nil || f.Connected || len(f.Ended) != 2 {
+		t.Errorf("after it worked: %+v, %v", f, err)
+	}
+}

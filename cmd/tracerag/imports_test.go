@@ -56,6 +56,7 @@ var layers = map[string][]string{
 	"knowledge/postgres":      {"code", "knowledge", "knowledge/rows"},
 	"knowledge/stores":        {"code", "filelock", "knowledge", "knowledge/index", "knowledge/lookup", "knowledge/postgres", "knowledge/rows", "knowledge/sqlite"},
 	"jobs":                    {"code", "knowledge", "knowledge/index", "knowledge/postgres", "llm", "llm/metered", "llm/throttle", "summary"},
+	"jobs/monitor":            {"jobs"},
 	"knowledge/lookup":        {"code", "knowledge", "trace/symbol", "visible"},
 	"knowledge/sources":       {"knowledge", "knowledge/index", "knowledge/lookup", "locate"},
 	"knowledge/index":         {"code", "code/calls", "code/words", "filelock", "knowledge", "phrase", "trace", "trace/store", "trace/symbol", "visible"},
@@ -148,7 +149,7 @@ var only = map[string][]string{
 	"gonum.org/v1/gonum":                {"eval/report"},
 	"golang.org/x/tools":                {"code/calls"},
 	"github.com/bluekeyes/go-gitdiff":   {"repair/patch"},
-	"net/http":                          {"llm", "llm/llmtest", "viewer"},
+	"net/http":                          {"jobs/monitor", "llm", "llm/llmtest", "viewer"},
 	"testing":                           {"bench/corpus/corpustest", "fixtures", "fixtures/random", "fixtures/real", "knowledge/knowledgetest", "knowledge/postgres/postgrestest", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
 	"os/exec":                           {"code/calls", "repair/patch", "repair/sandbox", "repair/trial", "knowledge/index", "knowledge/postgres/postgrestest", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "trace/rebuild", "bench/corpus", "bench/corpus/corpustest", "bench/affected", "bench/ranking", "bench/trials", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"tracerag/jobs"
+	"tracerag/jobs/monitor"
 	"tracerag/llm/metered"
 	"tracerag/llm/throttle"
 	"tracerag/memory"
@@ -44,6 +46,7 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	parallel := f.Int("parallel", 2, "work on `N` jobs at a time")
 	refresh := f.Duration("refresh", 5*time.Minute, "look for new commits of followed URLs once in this `TIME`")
 	files := f.String("files", "", "take file URLs below `DIR`, too: members of the project can then read the repositories there")
+	listen := f.String("listen", "", "serve /healthz and /metrics (Prometheus) at `ADDR`: a port of this machine alone, or HOST:PORT")
 	a.section(f, "The model, for --jobs summarise")
 	m.addAsked(f)
 	if code, ok := a.parse(c, f, args); !ok {
@@ -88,9 +91,25 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 		a.tellJob(t, took, err)
 	}
 	memory.CollectAt(60) // as index does
+	var watched net.Listener
+	if *listen != "" {
+		if watched, err = monitor.Listen(*listen); err != nil {
+			return a.fail(err)
+		}
+		a.note("metrics: http://%s/metrics", watched.Addr())
+	}
 	draining, now, stop := draining(ctx, func() { w.Note("ends when its jobs have ended; a second signal ends it at once") })
 	defer stop()
 	a.note("works on jobs of %s: Ctrl-C ends it", place)
+	if watched != nil {
+		serving, end := context.WithCancel(ctx) // also while the worker drains
+		defer end()
+		go func() {
+			if err := monitor.Serve(serving, watched, w.Figures); err != nil {
+				w.Note("metrics ended: %v", err)
+			}
+		}()
+	}
 	if err := w.Run(draining, now); err != nil {
 		return a.fail(err)
 	}
