@@ -47,7 +47,7 @@ func (e *DeniedError) Error() string {
 	if pg, ok := errors.AsType[*pgconn.PgError](e.Err); ok && strings.HasPrefix(pg.Code, unknownUserClass) {
 		text += "\nthe password comes from PGPASSWORD or ~/.pgpass"
 	} else if ok && pg.Code == protocol {
-		text += "\na pooler such as PgBouncer does not take what a connection says at its beginning: connect to PostgreSQL itself"
+		text += "\nPgBouncer refuses parameters of a connection: connect to PostgreSQL itself"
 	}
 	return text
 }
