@@ -31,7 +31,11 @@ type UnreachableError struct {
 }
 
 func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("PostgreSQL at %s can't be reached: %v\nwhat was written before is kept: start it, and run the same command again", e.Server, e.Err)
+	next := "start it, and run"
+	if isCode(e.Err, tooManyClients) { // it runs
+		next = "wait until others end, or raise its limit of connections (max_connections, CONNECTION LIMIT), and run"
+	}
+	return fmt.Sprintf("PostgreSQL at %s can't be reached: %v\nwhat was written before is kept: %s the same command again", e.Server, e.Err, next)
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }

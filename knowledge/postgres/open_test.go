@@ -249,6 +249,17 @@ func TestPooler(t *testing.T) {
 	}
 }
 
+// TestTooManyConnections says what to do, which is not to start the server.
+func TestTooManyConnections(t *testing.T) {
+	owner := postgrestest.Shared(t).Database(t)
+	owner.Server().Exec(t, "postgres", "ALTER ROLE "+owner.Name+" CONNECTION LIMIT 0")
+	_, err := tryOpen(t, owner.URL(), Options{})
+	var e *UnreachableError
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "max_connections") || strings.Contains(err.Error(), "start it") {
+		t.Error(err)
+	}
+}
+
 // TestSettingsOfRole has what administrators set for roles: one writer waits for another one all the same.
 func TestSettingsOfRole(t *testing.T) {
 	ctx := t.Context()
