@@ -111,7 +111,7 @@ func (c *Command) Goflags(ctx context.Context, dir string) string { return c.env
 func (c *Command) Goroot(ctx context.Context, dir string) string { return c.env(ctx, dir, "GOROOT") }
 
 func (c *Command) env(ctx context.Context, dir, name string) string {
-	args := append(append([]string{}, c.Args[1:c.verb]...), "env", name)
+	args := append(append([]string{}, c.Args[1:c.verb]...), "env", "-json=false", name) // GOFLAGS may have -json, for builds
 	cmd := exec.CommandContext(ctx, c.Args[0], args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()

@@ -270,6 +270,21 @@ func TestFind(t *testing.T) {
 	}
 }
 
+func TestGorootWithJSON(t *testing.T) {
+	c, err := Parse([]string{"go", "test", "."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := c.Goroot(t.Context(), ".")
+	t.Setenv("GOFLAGS", strings.TrimSpace(os.Getenv("GOFLAGS")+" -json"))
+	if got := c.Goroot(t.Context(), "."); got != want || strings.Contains(got, "\n") {
+		t.Errorf("GOROOT is %q, without -json in GOFLAGS %q", got, want)
+	}
+	if got := c.Goflags(t.Context(), "."); got != os.Getenv("GOFLAGS") {
+		t.Errorf("GOFLAGS is %q", got)
+	}
+}
+
 func TestGoflags(t *testing.T) {
 	t.Setenv("GOFLAGS", "-tags=x '-gcflags=all=-N -m'")
 	c, err := Parse([]string{"go", "-C", "..", "test"})
