@@ -2,11 +2,14 @@ package rebuild
 
 import (
 	"bytes"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -172,5 +175,43 @@ func TestArguments(t *testing.T) {
 	back, err := expand(short)
 	if err != nil || len(back) != 3 || back[1] != args[1] || back[2] != args[2] {
 		t.Errorf("%q %v", back[:2], err)
+	}
+}
+
+// TestByteOrderMark: a file that begins with one compiles behind the line that put writes, with each way of recording.
+func TestByteOrderMark(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "p.go")
+	if err := os.WriteFile(name, []byte("\ufeffpackage p\r\n\r\nfunc F(s string) int { return len(s) }\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, add := range []map[string]bool{{}, {MarkLines: true}, {MarkLines: true, MarkValues: true}} {
+		dir := t.TempDir()
+		words, err := sources([]string{"-p", "example.com/p", name}, add, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(words[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if words[2] == name || bytes.Contains(text, []byte("\ufeff")) || !bytes.Contains(text, []byte("package p")) {
+			t.Errorf("%v: %s is\n%q", add, words[2], text)
+		}
+	}
+}
+
+// TestToolKilled: a tool that a signal ended, as when memory is short, is named with the signal.
+func TestToolKilled(t *testing.T) {
+	if os.Getenv("TRACERAG_TEST_KILLED") != "" {
+		os.Exit(start("sh", []string{"-c", "kill -9 $$"}))
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("processes are not ended by signals")
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestToolKilled$")
+	cmd.Env = append(os.Environ(), "TRACERAG_TEST_KILLED=1")
+	said, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 || string(said) != "sh: signal: killed\n" {
+		t.Errorf("%v: %q", err, said)
 	}
 }

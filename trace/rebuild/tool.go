@@ -59,11 +59,12 @@ func start(tool string, args []string) int {
 	cmd := exec.Command(tool, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return cmp.Or(max(exit.ExitCode(), 0), 1)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
+		return cmp.Or(exit.ExitCode(), 1)
 	}
-	if err != nil {
-		return failed(err)
+	if err != nil { // ended by a signal too: the go command names us as the tool, and not how this one ended
+		fmt.Fprintf(os.Stderr, "%s: %v\n", tool, err)
+		return 1
 	}
 	return 0
 }
@@ -280,6 +281,7 @@ func rewriteAll(files []string, path string, add map[string]bool, detected bool)
 		if err != nil {
 			return nil, err
 		}
+		text = bytes.TrimPrefix(text, []byte("\ufeff")) // a byte order mark is allowed on the first line only, which put writes
 		names, texts = append(names, name), append(texts, text)
 	}
 	var err error
