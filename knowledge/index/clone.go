@@ -95,11 +95,12 @@ func Hold(ctx context.Context, raw, below string, waiting func()) (release func(
 	if err != nil {
 		return nil, &CloneError{shown, err}
 	}
-	file := filepath.Join(below, place) + ".lock"
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	dir, name := filepath.Split(filepath.Join(below, place))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return filelock.Wait(ctx, file, waiting)
+	// No part of a clone's place begins with a dot.
+	return filelock.Wait(ctx, filepath.Join(dir, ".lock-"+name), waiting)
 }
 
 // cloneNew clones beside the place, so that a clone that is there is whole.

@@ -34,6 +34,10 @@ func TestKeysApart(t *testing.T) {
 	for _, query := range []string{
 		"INSERT INTO tracerag.worker (project, host, process, kinds, parallel) VALUES ($1, 'h', 1, '', 1)",
 		"INSERT INTO tracerag.followed (project, url) VALUES ($1, 'https://example.com/r')",
+		"INSERT INTO tracerag.model (project, model) VALUES ($1, 'm')",
+		"INSERT INTO tracerag.asking (project, model, worker, cost, tokens) VALUES ($1, 'm', 1, 1, 1)",
+		"INSERT INTO tracerag.spent VALUES ($1, 'm', '2026-01-01', 1, 1, 1)",
+		"INSERT INTO tracerag.claim VALUES ($1, 1, '1', 1)",
 	} {
 		if _, err := super.Exec(ctx, query, one.project); err != nil {
 			t.Fatal(err)

@@ -20,8 +20,8 @@ const (
 )
 
 // hangs is after which silence a worker counts as dead whose connection is still there: its process is
-// stopped, or its machine gone without a word.
-const hangs = 2 * time.Minute
+// stopped, or its machine gone without a word. Tests make it shorter.
+var hangs = 2 * time.Minute
 
 // LostError says that others took a worker's jobs: its connection had ended, or it was silent for too long.
 // What it writes then is not kept.
@@ -118,7 +118,10 @@ func (s *Session) Beat(ctx context.Context) error {
 func (s *Session) Rescue(ctx context.Context, release func(ctx context.Context, tx pgx.Tx, worker int32) error) error {
 	ctx, cancel := context.WithTimeout(ctx, beat)
 	defer cancel()
-	list, err := s.conn.Query(ctx, "SELECT id FROM worker WHERE id <> $1 ORDER BY id", s.ID)
+	// Those that seem to be dead, by one query however many workers there are. The lock decides.
+	list, err := s.conn.Query(ctx, `SELECT w.id FROM worker w WHERE w.id <> $1 AND (greatest(w.seen, pg_postmaster_start_time()) < now() - $3::interval OR NOT EXISTS (
+			SELECT FROM pg_catalog.pg_locks l WHERE l.locktype = 'advisory' AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
+				AND l.classid = $2::int::oid AND l.objid = w.id::oid AND l.objsubid = 2)) ORDER BY w.id`, s.ID, int32(workersLock), hangs)
 	if err != nil {
 		return s.Store.explain(context.WithoutCancel(ctx), err)
 	}
