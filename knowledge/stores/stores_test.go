@@ -212,8 +212,8 @@ func firstDifference(got, want string) string {
 // TestPlaces says how places are named, and that no name has a password.
 func TestPlaces(t *testing.T) {
 	password := rand.Text()
-	p := at(t, "postgres://me:"+password+"@db.example.com:5433/team?project=pay+ments&sslmode=require")
-	if got, want := p.String(), "postgres://me@db.example.com:5433/team?project=pay+ments"; got != want {
+	p := at(t, "postgres://me:"+password+"@db.example.com:5433/team?project=pay%20ments&sslmode=require")
+	if got, want := p.String(), "postgres://me@db.example.com:5433/team?project=pay%20ments"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if secret, inURL := p.Secret(); secret != password || !inURL || !p.IsDatabase() {
