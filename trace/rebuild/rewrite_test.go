@@ -215,3 +215,22 @@ func TestToolKilled(t *testing.T) {
 		t.Errorf("%v: %q", err, said)
 	}
 }
+
+// TestRefused: what the compiler says of a program that does not compile is about the user's source.
+func TestRefused(t *testing.T) {
+	if at := os.Getenv("TRACERAG_TEST_REFUSED"); at != "" {
+		tool, _ := exec.Command("go", "tool", "-n", "compile").Output()
+		os.Exit(Tool([]string{strings.TrimSpace(string(tool)), "-o", filepath.Join(at, "p.a"), "-p", "p", "-tracerag=values", filepath.Join(at, "p.go")}))
+	}
+	dir := t.TempDir()
+	text := "package p\n\nfunc f(int) (int, bool) { return 1, true }\n\nfunc g() int { var x int = f(1); return x }\n"
+	if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestRefused$")
+	cmd.Env = append(os.Environ(), "TRACERAG_TEST_REFUSED="+dir)
+	said, err := cmd.CombinedOutput()
+	if err == nil || !bytes.Contains(said, []byte("p.go:5:")) || bytes.Contains(said, []byte("_tracerag")) {
+		t.Errorf("%v:\n%s", err, said)
+	}
+}

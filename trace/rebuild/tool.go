@@ -33,6 +33,7 @@ func Tool(args []string) int {
 	}
 	words, err := expand(args[1:])
 	words, add := marked(words)
+	plain := words
 	// Beside what is compiled: the go command removes that, after an interruption, too.
 	dir := filepath.Join(filepath.Dir(value(words, "-o")), "tracerag")
 	if err == nil {
@@ -47,7 +48,28 @@ func Tool(args []string) int {
 	if err != nil {
 		return failed(err)
 	}
-	return start(tool, words)
+	return compile(tool, words, plain)
+}
+
+// compile starts the compiler with other sources. If it refuses them, it is to say so of the user's own ones: its messages about the
+// others may have our names in them.
+func compile(tool string, words, plain []string) int {
+	var said bytes.Buffer
+	cmd := exec.Command(tool, words...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, &said, &said
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
+		if code := start(tool, plain); code != 0 {
+			return code
+		}
+	} else if err != nil {
+		fmt.Fprintf(&said, "%s: %v\n", tool, err)
+	}
+	os.Stderr.Write(said.Bytes())
+	if err != nil {
+		return 1
+	}
+	return 0
 }
 
 func failed(err error) int {
