@@ -120,13 +120,13 @@ func (s *session) refreshSome(ctx context.Context) {
 const looks = time.Minute
 
 // refreshOne looks at the followed URL that is due for longest. It is marked before, so that each is looked at by
-// one worker; one that is killed meanwhile leaves it for the next time.
+// one worker. If that is killed meanwhile another one looks at once: see release.
 func (s *session) refreshOne(ctx context.Context) (due bool, err error) {
 	var url, known string
 	err = s.Store.Transaction(ctx, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `UPDATE followed SET checked = now() WHERE url = (
+		return tx.QueryRow(ctx, `UPDATE followed SET checked = now(), looking = $2 WHERE url = (
 				SELECT url FROM followed WHERE checked IS NULL OR checked < now() - $1::interval ORDER BY checked NULLS FIRST, url LIMIT 1 FOR UPDATE SKIP LOCKED)
-			RETURNING url, revision`, s.Refresh).Scan(&url, &known)
+			RETURNING url, revision`, s.Refresh, s.ID).Scan(&url, &known)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
@@ -149,7 +149,7 @@ func (s *session) refreshOne(ctx context.Context) (due bool, err error) {
 	}
 	return true, s.Store.Transaction(ctx, func(tx pgx.Tx) error {
 		// It may be followed no more, or another worker was faster.
-		tag, err := tx.Exec(ctx, "UPDATE followed SET revision = $2, problem = $3 WHERE url = $1 AND revision = $4", url, commit, problem, known)
+		tag, err := tx.Exec(ctx, "UPDATE followed SET revision = $2, problem = $3, looking = NULL WHERE url = $1 AND revision = $4", url, commit, problem, known)
 		if err != nil || tag.RowsAffected() == 0 || commit == known {
 			return err
 		}

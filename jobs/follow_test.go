@@ -3,6 +3,8 @@
 package jobs
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -144,6 +146,37 @@ func TestFollow(t *testing.T) {
 	}
 	if was, err := q.Unfollow(t.Context(), r.url("#main")); err != nil || was {
 		t.Error(was, err)
+	}
+}
+
+// TestLooksKilled kills a worker that looks at a followed URL. Another one looks at once, and not after the next pause.
+func TestLooksKilled(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.Shared(t).Database(t).URL()
+	r := newRepo(t)
+	commit := r.commit("One")
+	first, second := indexer(t, url, r.dir), indexer(t, url, r.dir)
+	if _, err := second.queue.Follow(t.Context(), r.url(""), false); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	first.Worker.Mask = func(s string) string { cancel(); return s }
+	first.Worker.Files = "" // so its look fails, which is masked
+	if _, err := first.refreshOne(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("it goes on: %v", err)
+	}
+	if due, err := second.refreshOne(t.Context()); due || err != nil {
+		t.Fatalf("two look at it: %v", err)
+	}
+	if err := first.Leave(t.Context(), first.release); err != nil { // as Rescue does with a dead one
+		t.Fatal(err)
+	}
+	if due, err := second.refreshOne(t.Context()); !due || err != nil {
+		t.Fatalf("nobody looks at it: %v", err)
+	}
+	list, err := second.queue.Jobs(t.Context(), time.Now())
+	if err != nil || len(list) != 1 || list[0].Version != commit {
+		t.Errorf("%+v, %v", list, err)
 	}
 }
 

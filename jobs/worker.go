@@ -228,7 +228,7 @@ func (s *session) keep(ctx, now context.Context) error {
 	}
 }
 
-// release makes the running jobs of a worker that is gone available. One that kills its workers is set aside as one
+// release makes the running jobs of a worker that is gone available, and what else it had. One that kills its workers is set aside as one
 // that fails.
 func (s *session) release(ctx context.Context, tx pgx.Tx, worker int32) error {
 	const query = `UPDATE %[1]s.river_job SET
@@ -238,6 +238,9 @@ func (s *session) release(ctx context.Context, tx pgx.Tx, worker int32) error {
 			errors = array_append(errors, jsonb_build_object('at', now(), 'attempt', attempt, 'error', 'its worker was killed, or lost PostgreSQL', 'trace', ''))
 		WHERE state = 'running' AND attempted_by[array_upper(attempted_by, 1)] = $1`
 	if _, err := tx.Exec(ctx, fmt.Sprintf(query, s.queue.schema), strconv.Itoa(int(worker))); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "UPDATE followed SET checked = NULL, looking = NULL WHERE looking = $1", worker); err != nil {
 		return err
 	}
 	return releaseModels(ctx, tx, worker)

@@ -23,6 +23,7 @@ CREATE TABLE followed (
 	url       text COLLATE "C" NOT NULL,     -- "URL#REF", or the URL for the default branch
 	revision  text COLLATE "C" NOT NULL DEFAULT '', -- the newest commit for which there was a job
 	checked   timestamptz,
+	looking   int,                           -- worker that looks at it now
 	problem   text COLLATE "C" NOT NULL DEFAULT '',
 	PRIMARY KEY (project, url)
 );
