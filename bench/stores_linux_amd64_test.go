@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,5 +52,59 @@ func BenchmarkStores(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	for what, list := range took {
 		b.ReportMetric(milliseconds(median(list)), what+"-ms")
+	}
+}
+
+// BenchmarkExecutions is the time of `tracerag executed FUNC` over the traces of modules, of each 50 tests at 10 commits with 100 functions:
+// 10 million rows of 200 modules. It is that of all but the slowest twentieth of the calls; and the longest of a function that all tests executed at
+// all commits.
+func BenchmarkExecutions(b *testing.B) {
+	server := postgrestest.New(b)
+	owner := server.Database(b)
+	run := func(args ...string) output {
+		b.Helper()
+		cmd := exec.Command(tracerag(b), args...)
+		cmd.Dir = b.TempDir()
+		cmd.Env = append(os.Environ(), "TRACERAG_KNOWLEDGE="+owner.URL())
+		o := finish(b, cmd)
+		if o.code != 0 {
+			b.Fatalf("%q ended with %d\n%s", args, o.code, o.stderr)
+		}
+		return o
+	}
+	run("pull", "--list") // makes the tables
+	for from, modules := 0, 0; modules < 200; from = modules {
+		modules = map[int]int{0: 10, 10: 50, 50: 200}[from]
+		server.Exec(b, owner.Database(), fmt.Sprintf(`SET search_path = tracerag;
+			INSERT INTO symbol (project, package, name, nth, base) SELECT 1, 'example.com/m' || m || '/pkg', 'Type.Func' || f, 1, 'a.go' FROM generate_series(%[1]d, %[2]d - 1) m, generate_series(0, 99) f;
+			INSERT INTO run (project, trace, host, dir, package, test, command, revision, passed)
+				SELECT 1, left(md5(m || '/' || t || '/' || c), 16), '', '', 'example.com/m' || m || '/pkg', 'Test' || t, 'go test', md5(c::text), true
+				FROM generate_series(%[1]d, %[2]d - 1) m, generate_series(1, 50) t, generate_series(1, 10) c;
+			INSERT INTO trace (project, id, module, name, recorded, file) SELECT 1, trace, split_part(package, '/pkg', 1), '', now(), 'x' FROM run ON CONFLICT DO NOTHING;
+			INSERT INTO ran (project, symbol, run, calls) SELECT 1, s.id, r.id, 1 FROM run r JOIN symbol s ON s.package = r.package
+				WHERE split_part(r.package, '/', 2) IN (SELECT 'm' || m FROM generate_series(%[1]d, %[2]d - 1) m);
+			INSERT INTO symbol (project, package, name, nth, base) VALUES (1, 'example.com/log', 'Everywhere', 1, 'a.go') ON CONFLICT DO NOTHING;
+			INSERT INTO ran (project, symbol, run, calls) SELECT 1, s.id, r.id, 1 FROM run r JOIN symbol s ON s.name = 'Everywhere' ON CONFLICT DO NOTHING;
+			ANALYZE`, from, modules))
+		b.Run(fmt.Sprint(modules), func(b *testing.B) {
+			var took []time.Duration
+			for i := range 20 * *rounds {
+				o := run("executed", fmt.Sprintf("m%d/pkg.Type.Func%d", i*7%modules, i%100))
+				if lines := strings.Count(o.stdout, "\n"); lines != 51 {
+					b.Fatalf("%d lines\n%s%s", lines, o.stdout, o.stderr)
+				}
+				took = append(took, o.wall)
+			}
+			slices.Sort(took)
+			var everywhere []time.Duration
+			for range 4 * *rounds {
+				everywhere = append(everywhere, run("executed", "log.Everywhere").wall)
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(milliseconds(slices.Max(everywhere)), "everywhere-ms")
+			b.ReportMetric(milliseconds(took[len(took)*19/20]), "p95-ms")
+			b.ReportMetric(milliseconds(median(took)), "median-ms")
+			b.ReportMetric(float64(modules)*50*10*100/1e6, "Mrows")
+		})
 	}
 }

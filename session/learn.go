@@ -6,7 +6,9 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"tracerag/phrase"
 	"tracerag/redact"
 	"tracerag/source"
 	"tracerag/trace"
@@ -132,6 +134,15 @@ func (m *Masker) LearnArgs(args []string) {
 	if m != nil {
 		m.Redactor().Learner().Args(args)
 	}
+}
+
+// LearnCommand is LearnArgs for a command line as people write it: of an argument the flag in front tells more than its form does.
+func (m *Masker) LearnCommand(line string) {
+	words, err := phrase.Split(line)
+	if err != nil {
+		words = strings.Fields(line)
+	}
+	m.LearnArgs(words)
 }
 
 // LearnPassword shows the masker a password.

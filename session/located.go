@@ -1,10 +1,7 @@
 package session
 
 import (
-	"strings"
-
 	"tracerag/locate"
-	"tracerag/phrase"
 )
 
 // Located hides the secrets in an answer of package locate: in names, paths, commits'
@@ -33,13 +30,8 @@ func (m *Masker) Located(a *locate.Answer) {
 		}
 	}
 	m.LearnTexts(texts)
-	// Of an argument the flag in front tells more than its form does.
 	for _, r := range a.Runs {
-		words, err := phrase.Split(r.Command)
-		if err != nil {
-			words = strings.Fields(r.Command)
-		}
-		m.LearnArgs(words)
+		m.LearnCommand(r.Command)
 	}
 	hide := func(texts ...*string) {
 		for _, t := range texts {

@@ -5,9 +5,11 @@ import (
 	"errors"
 
 	"tracerag/jobs"
+	"tracerag/knowledge"
 	"tracerag/knowledge/index"
 	"tracerag/knowledge/postgres"
 	"tracerag/knowledge/stores"
+	"tracerag/visible"
 )
 
 // database is the knowledge base, which must be one that workers can share.
@@ -79,4 +81,47 @@ func unfollow(ctx context.Context, s index.Store, target string) (bool, error) {
 		return false, err
 	}
 	return q.Unfollow(ctx, target)
+}
+
+// sharedTraces opens what a team shares.
+func (a *app) sharedTraces(ctx context.Context, k *knowledgeFlags) (knowledge.Traces, func(), error) {
+	dir, err := a.store()
+	if err != nil {
+		return nil, nil, err
+	}
+	place, err := a.place(k, dir.Dir())
+	if err != nil {
+		return nil, nil, err
+	}
+	if !place.IsDatabase() {
+		return nil, nil, knowledge.ErrNoTraces
+	}
+	s, err := place.Open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.(knowledge.Traces), func() { _ = s.Close() }, nil
+}
+
+// keptLine says what a trace is of: what ran, how it ended and of which commit.
+func keptLine(k *knowledge.KeptTrace) string {
+	what := k.Package + " " + k.Test
+	if k.Test == "" {
+		what = k.Command
+	}
+	if k.Name != "" && k.Name != k.Test {
+		what += " (" + k.Name + ")"
+	}
+	ended := "failed"
+	if k.Passed {
+		ended = "passed"
+	}
+	line := visible.Line(what) + "  " + ended
+	if k.Module != "" {
+		line += "  " + visible.Line(k.Module)
+	}
+	if n := min(len(k.Commit), 12); n > 0 {
+		line += " at " + visible.Line(k.Commit[:n])
+	}
+	return line
 }

@@ -11,6 +11,7 @@ import (
 	"tracerag/eval/locating"
 	"tracerag/eval/trial"
 	"tracerag/export"
+	"tracerag/knowledge"
 	"tracerag/llm"
 	"tracerag/llm/metered"
 	"tracerag/llm/throttle"
@@ -46,6 +47,9 @@ func wayOut(err error) string {
 	}
 	if e, ok := errors.AsType[*trial.CutError](err); ok {
 		return "raise --max-tokens, and remove " + e.File + " to have it asked again"
+	}
+	if errors.Is(err, knowledge.ErrNoTraces) {
+		return "name a database with --knowledge postgres://USER@HOST/DATABASE, or set $" + knowledgeVariable
 	}
 	if errors.Is(err, record.ErrWindowBuilt) {
 		return "build the program first: tracerag run --window -- ./app"

@@ -30,6 +30,9 @@ type git struct {
 	sha256 bool // names are SHA-256
 }
 
+// Head returns the commit that a directory's working tree is of; "" without git.
+func Head(ctx context.Context, dir string) string { return openGit(dir).head(ctx) }
+
 func openGit(dir string) *git { return &git{dir: dir} }
 
 // safe are the settings with which git runs nothing that a repository names: no hook, no

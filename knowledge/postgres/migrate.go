@@ -17,9 +17,12 @@ var schema2 string
 //go:embed schema3.sql
 var schema3 string
 
+//go:embed schema4.sql
+var schema4 string
+
 // migrations make each version of the schema from the one before, the first from nothing. They
 // are never changed once a release has them. They see the rows of all projects.
-var migrations = []string{schema1, schema2, schema3}
+var migrations = []string{schema1, schema2, schema3, schema4}
 
 // migrationLock is the number of the advisory lock that who makes tables holds: "tracerag".
 const migrationLock = 0x7472616365726167

@@ -23,39 +23,43 @@ type ranKey struct {
 
 // AddRun is of [knowledge.Writer].
 func (s *Store) AddRun(ctx context.Context, r knowledge.Run, x knowledge.Executed) error {
-	return s.writing(ctx, func(t *transaction) error {
-		// Who removes runs removes functions that none has any more: not those that are taken in now.
-		if err := t.shareProject(runsLock); err != nil {
-			return err
-		}
-		run, added, err := t.number("INSERT INTO run (project, trace, host, dir, package, test, command, revision, passed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING id",
-			s.project, r.Trace, s.where.Host, r.Dir, r.Package, r.Test, r.Command, r.Snapshot, r.Passed)
-		if err != nil || !added {
-			return err
-		}
-		ids, err := t.symbols(x.Functions)
-		if err != nil {
-			return err
-		}
-		calls := map[int64]int64{}
-		for _, f := range x.Functions {
-			calls[ids[keyOf(&f)]] += f.Calls
-		}
-		counts := map[[2]int64]int64{}
-		for _, c := range x.Calls {
-			counts[[2]int64{ids[keyOf(&x.Functions[c.Caller])], ids[keyOf(&x.Functions[c.Callee])]}] += c.Count
-		}
-		var symbols, times, callers, callees, n []int64
-		for _, id := range slices.Sorted(maps.Keys(calls)) {
-			symbols, times = append(symbols, id), append(times, calls[id])
-		}
-		for _, c := range slices.SortedFunc(maps.Keys(counts), func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
-			callers, callees, n = append(callers, c[0]), append(callees, c[1]), append(n, counts[c])
-		}
-		return t.do(
-			sql("INSERT INTO ran (project, run, symbol, calls) SELECT $1, $2, * FROM unnest($3::bigint[], $4::bigint[])", s.project, run, symbols, times),
-			sql("INSERT INTO ran_call (project, run, caller, callee, count) SELECT $1, $2, * FROM unnest($3::bigint[], $4::bigint[], $5::bigint[])", s.project, run, callers, callees, n))
-	})
+	return s.writing(ctx, func(t *transaction) error { return t.addRun(s.where.Host, r, x) })
+}
+
+// addRun takes in a run of a machine's directory; "" is of none.
+func (t *transaction) addRun(host string, r knowledge.Run, x knowledge.Executed) error {
+	s := t.s
+	// Who removes runs removes functions that none has any more: not those that are taken in now.
+	if err := t.shareProject(runsLock); err != nil {
+		return err
+	}
+	run, added, err := t.number("INSERT INTO run (project, trace, host, dir, package, test, command, revision, passed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING id",
+		s.project, r.Trace, host, r.Dir, r.Package, r.Test, r.Command, r.Snapshot, r.Passed)
+	if err != nil || !added {
+		return err
+	}
+	ids, err := t.symbols(x.Functions)
+	if err != nil {
+		return err
+	}
+	calls := map[int64]int64{}
+	for _, f := range x.Functions {
+		calls[ids[keyOf(&f)]] += f.Calls
+	}
+	counts := map[[2]int64]int64{}
+	for _, c := range x.Calls {
+		counts[[2]int64{ids[keyOf(&x.Functions[c.Caller])], ids[keyOf(&x.Functions[c.Callee])]}] += c.Count
+	}
+	var symbols, times, callers, callees, n []int64
+	for _, id := range slices.Sorted(maps.Keys(calls)) {
+		symbols, times = append(symbols, id), append(times, calls[id])
+	}
+	for _, c := range slices.SortedFunc(maps.Keys(counts), func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
+		callers, callees, n = append(callers, c[0]), append(callees, c[1]), append(n, counts[c])
+	}
+	return t.do(
+		sql("INSERT INTO ran (project, run, symbol, calls) SELECT $1, $2, * FROM unnest($3::bigint[], $4::bigint[])", s.project, run, symbols, times),
+		sql("INSERT INTO ran_call (project, run, caller, callee, count) SELECT $1, $2, * FROM unnest($3::bigint[], $4::bigint[], $5::bigint[])", s.project, run, callers, callees, n))
 }
 
 func keyOf(f *knowledge.Function) ranKey { return ranKey{f.Package, f.Name, f.Nth, f.Base} }
@@ -106,18 +110,23 @@ func (s *Store) RemoveRuns(ctx context.Context, traces []string) error {
 		if err := t.lockProject(runsLock); err != nil {
 			return err
 		}
-		runs, err := rows.Values[int64](t.query("DELETE FROM run WHERE trace = ANY($1) RETURNING id", traces))
-		if err != nil || len(runs) == 0 {
-			return err
-		}
-		symbols, err := rows.Values[int64](t.query("DELETE FROM ran WHERE run = ANY($1) RETURNING symbol", runs))
-		if err != nil {
-			return err
-		}
-		return t.do(
-			sql("DELETE FROM ran_call WHERE run = ANY($1)", runs),
-			sql("DELETE FROM symbol WHERE id = ANY($1) AND NOT EXISTS (SELECT FROM ran WHERE ran.symbol = symbol.id)", symbols))
+		return t.removeRuns(traces)
 	})
+}
+
+// removeRuns removes runs of traces, and functions that no run has any more. The transaction holds runsLock.
+func (t *transaction) removeRuns(traces []string) error {
+	runs, err := rows.Values[int64](t.query("DELETE FROM run WHERE trace = ANY($1) RETURNING id", traces))
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	symbols, err := rows.Values[int64](t.query("DELETE FROM ran WHERE run = ANY($1) RETURNING symbol", runs))
+	if err != nil {
+		return err
+	}
+	return t.do(
+		sql("DELETE FROM ran_call WHERE run = ANY($1)", runs),
+		sql("DELETE FROM symbol WHERE id = ANY($1) AND NOT EXISTS (SELECT FROM ran WHERE ran.symbol = symbol.id)", symbols))
 }
 
 // runs is where the functions of runs are read.

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"tracerag/knowledge"
+	"tracerag/phrase"
+	"tracerag/visible"
+)
+
+const executedHelp = `
+executed lists which tests and programs executed a function, in which module and at which commit,
+by the traces that a team shares (tracerag push) or has indexed: of each its newest.
+
+  tracerag executed Parse
+  tracerag executed 'parser.(*Parser).Parse'
+  tracerag executed example.com/shop/parser.Parse`
+
+func runExecuted(a *app, ctx context.Context, c *command, args []string) int {
+	f := a.flags(c, executedHelp)
+	var k knowledgeFlags
+	k.add(f)
+	limit := f.Int("limit", 100, "list `TESTS`, this many at most")
+	asJSON := f.Bool("json", false, "print them as JSON")
+	if code, ok := a.parse(c, f, args); !ok {
+		return code
+	}
+	if f.NArg() != 1 {
+		return a.usage(c, "one function at a time")
+	}
+	if *limit < 1 {
+		return a.usage(c, fmt.Sprintf("--limit=%d: must be at least 1", *limit))
+	}
+	names := functionNames(f.Arg(0))
+	if names == nil {
+		return a.usage(c, fmt.Sprintf("%q is no function's name: Parse, parser.Parse or 'parser.(*Parser).Parse'", f.Arg(0)))
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	db, end, err := a.sharedTraces(ctx, &k)
+	if err != nil {
+		return a.fail(err)
+	}
+	defer end()
+	var list []knowledge.Execution
+	for _, name := range names {
+		if list, err = db.Executions(ctx, name, *limit+1); err != nil {
+			return a.fail(err)
+		}
+		if len(list) > 0 {
+			break
+		}
+	}
+	for _, e := range list { // of what was indexed, and not pushed, nothing is masked before
+		a.masker().LearnCommand(e.Command)
+	}
+	more := len(list) > *limit
+	list = list[:min(len(list), *limit)]
+	if *asJSON {
+		if list == nil {
+			list = []knowledge.Execution{}
+		}
+		err = a.printJSON(list)
+	} else {
+		err = a.printExecutions(f.Arg(0), list)
+	}
+	if err != nil {
+		return a.fail(err)
+	}
+	if more {
+		a.note("there are more: --limit=%d lists twice as many", 2**limit)
+	}
+	return exitOK
+}
+
+// functionNames are what a name may mean, the likelier first; nil if it is none. "a.F" is a function of a package, or a method.
+func functionNames(text string) []knowledge.FunctionName {
+	dir, rest := "", text
+	if i := strings.LastIndexByte(text, '/'); i >= 0 && !strings.ContainsAny(text[:i], "()*") {
+		dir, rest = text[:i+1], text[i+1:]
+	}
+	parts := strings.Split(strings.NewReplacer("(", "", "*", "", ")", "").Replace(rest), ".")
+	for _, p := range parts {
+		if p == "" || strings.ContainsAny(p, " \t\n") {
+			return nil
+		}
+	}
+	last := parts[len(parts)-1]
+	method := strings.ContainsRune(rest, '(')
+	switch n := len(parts); {
+	case n == 1 && dir == "":
+		return []knowledge.FunctionName{{Name: last}}
+	case n == 2 && dir == "" && method:
+		return []knowledge.FunctionName{{Type: parts[0], Name: last}}
+	case n == 2 && dir == "":
+		return []knowledge.FunctionName{{Package: parts[0], Name: last}, {Type: parts[0], Name: last}}
+	case n == 2:
+		return []knowledge.FunctionName{{Package: dir + parts[0], Name: last}}
+	case n >= 3: // the package's name may have dots
+		return []knowledge.FunctionName{
+			{Package: dir + strings.Join(parts[:n-2], "."), Type: parts[n-2], Name: last},
+			{Package: dir + strings.Join(parts[:n-1], "."), Name: last},
+		}
+	}
+	return nil
+}
+
+func (a *app) printExecutions(asked string, list []knowledge.Execution) error {
+	if len(list) == 0 {
+		a.note("no trace of the team has a function %s: tracerag push shares traces", visible.Line(asked))
+		return nil
+	}
+	var b strings.Builder
+	function := ""
+	for _, e := range list {
+		if e.Function != function {
+			function = e.Function
+			fmt.Fprintf(&b, "%s\n", visible.Line(function))
+		}
+		fmt.Fprintf(&b, "  %s  %s  trace %s\n", keptLine(&e.KeptTrace), phrase.Plural(int(e.Calls), "call", "calls"), visible.Line(e.ID))
+	}
+	_, err := io.WriteString(a.stdout, b.String())
+	return err
+}
