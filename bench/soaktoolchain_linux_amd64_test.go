@@ -18,7 +18,7 @@ import (
 const toolchainBatch = 64
 
 // TestSoakToolchain runs the programs of the toolchain's own test directory (those of one file whose first line is "// run") as they are and
-// with the recorder in them: they print the same and end alike. Without TRACERAG_STD=1 it takes each sixteenth.
+// with the recorder in them, with and without values: they print the same and end alike. Without TRACERAG_STD=1 it takes each sixteenth.
 func TestSoakToolchain(t *testing.T) {
 	if soak(t, 0) == 0 {
 		t.Skip("TRACERAG_SOAK=1 runs them")
@@ -36,15 +36,11 @@ func TestSoakToolchain(t *testing.T) {
 		batch := files[at:min(at+toolchainBatch, len(files))]
 		progress("program %d of %d", at, len(files))
 		dir := t.TempDir()
-		plain, with := buildPrograms(t, dir, "plain", batch, nil), buildPrograms(t, dir, "with", batch, rebuilt(t, true, false))
+		plain := buildPrograms(t, dir, "plain", batch, nil)
+		flavours := map[string][]string{"lines": buildPrograms(t, dir, "lines", batch, rebuilt(t, true, false)), "values": buildPrograms(t, dir, "values", batch, rebuilt(t, true, true))}
 		for i, name := range batch {
 			if plain[i] == "" {
 				continue // of another system, or of an older toolchain
-			}
-			if with[i] == "" {
-				t.Errorf("%s does not compile with the recorder in it", name)
-				failed++
-				continue
 			}
 			ran++
 			alone := run{args: []string{plain[i]}, dir: dir}
@@ -52,12 +48,23 @@ func TestSoakToolchain(t *testing.T) {
 			if lasting(alone.alone(t, true)) != want {
 				continue // goroutines, maps, random numbers
 			}
-			rep, o := run{args: []string{with[i]}, dir: dir}.recorded(t, job{Recorder: "rebuild"}, true)
-			if got := lasting(o); got != want {
-				t.Errorf("%s: recorded\n%s\nand alone\n%s", name, got, want)
-				failed++
+			for flavour, with := range flavours {
+				if with[i] == "" {
+					t.Errorf("%s does not compile with %s", name, flavour)
+					failed++
+					continue
+				}
+				j := job{Recorder: "rebuild"}
+				if flavour == "values" {
+					j.Values = 8
+				}
+				rep, o := run{args: []string{with[i]}, dir: dir}.recorded(t, j, true)
+				if got := lasting(o); got != want {
+					t.Errorf("%s: recorded with %s\n%s\nand alone\n%s", name, flavour, got, want)
+					failed++
+				}
+				readTrace(t, rep.Path) // and checks it
 			}
-			readTrace(t, rep.Path) // and checks it
 		}
 		os.RemoveAll(dir)
 	}
