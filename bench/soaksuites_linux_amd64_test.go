@@ -134,7 +134,7 @@ func runSuite(t *testing.T, dir string, command []string) map[string]ending {
 }
 
 // changing is what a test says otherwise each time: times, addresses (with what a stack shows of a dead argument), temporary directories, the time it is, numbers of goroutines.
-var changing = regexp.MustCompile(`0x[0-9a-fA-F]+\??|/tmp/\S+|time\.Date\([^)]*\)|goroutine \d+|\b\d+(\.\d+)?(ns|us|µs|ms|s)\b`)
+var changing = regexp.MustCompile(`0x[0-9a-fA-F]+\??|/tmp/\S+|time\.Date\([^)]*\)|goroutine \d+|\d\d:\d\d:\d\d|\b\d+(\.\d+)?(ns|us|µs|ms|s)\b`)
 
 // suiteDifference names the tests that did not end as they do alone, or said something else where they say the same twice alone.
 func suiteDifference(want, again, got map[string]ending) (problems []string) {
