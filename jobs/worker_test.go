@@ -250,11 +250,14 @@ func TestCancel(t *testing.T) {
 	})
 	until(t, q, running, "running", is(Running))
 	waiting := add(t, q, "waiting", Asked)
-	for id, before := range map[int64]State{waiting: Waiting, running: Running} {
-		if s, err := q.Cancel(t.Context(), id); err != nil || s != before {
+	for _, c := range []struct { // the waiting one is begun when the other one has ended
+		id     int64
+		before State
+	}{{waiting, Waiting}, {running, Running}} {
+		if s, err := q.Cancel(t.Context(), c.id); err != nil || s != c.before {
 			t.Errorf("%s, %v", s, err)
 		}
-		until(t, q, id, "cancelled", is(Cancelled))
+		until(t, q, c.id, "cancelled", is(Cancelled))
 	}
 	if _, err := q.Retry(t.Context(), waiting); err != nil {
 		t.Error(err)

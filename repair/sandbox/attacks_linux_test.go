@@ -172,9 +172,9 @@ var attacks = []attack{
 		r.stopped(res, Memory, 5*time.Second)
 	}},
 	{"fills the memory by a file in memory", all, func(r *rig) {
-		// The size of one file is limited as on disk.
+		// The size of one file is limited as on disk, which 2 GB a second reach before somebody looks.
 		c := r.command(r.hostile, "-do=memfd")
-		c.Disk = 1 << 30
+		c.Disk = 4 << 30
 		res, out := r.runs(c)
 		if res.Stopped != Memory {
 			r.t.Errorf("%+v\n%s", res, out)
