@@ -25,6 +25,7 @@ func runExecuted(a *app, ctx context.Context, c *command, args []string) int {
 	k.add(f)
 	limit := f.Int("limit", 100, "list `TESTS`, this many at most")
 	asJSON := f.Bool("json", false, "print them as JSON")
+	a.redactFlag(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}

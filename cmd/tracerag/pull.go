@@ -38,6 +38,7 @@ func runPull(a *app, ctx context.Context, c *command, args []string) int {
 	limit := f.Int("limit", mostPulled, "the newest `TRACES`, this many; 0 for all")
 	list := f.Bool("list", false, "list them, and fetch none")
 	asJSON := f.Bool("json", false, "with --list: print them as JSON")
+	a.redactFlag(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
