@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -105,6 +106,102 @@ func BenchmarkExecutions(b *testing.B) {
 			b.ReportMetric(milliseconds(took[len(took)*19/20]), "p95-ms")
 			b.ReportMetric(milliseconds(median(took)), "median-ms")
 			b.ReportMetric(float64(modules)*50*10*100/1e6, "Mrows")
+		})
+	}
+}
+
+// teamReports are what people ask in words of their own.
+var teamReports = []string{
+	"a pod stays pending although a node has room after another one was deleted",
+	"volume is detached while a container still writes to it",
+	"the scheduler ignores a taint that was added with an effect in lower case",
+	"certificate rotation stops when the clock goes back",
+	"events of a namespace are listed twice after a watch is broken off",
+	"negative seconds of a time out are taken for no time out at all",
+	"a quota with a decimal comma is rounded up",
+	"command line completion shows resources of other users",
+}
+
+// BenchmarkTeamLocate is the time of `tracerag locate` in PostgreSQL for 8 clients at once, by the number of repositories, which have the
+// packages of Kubernetes in turns.
+func BenchmarkTeamLocate(b *testing.B) {
+	from := downloaded(b, indexedModule)
+	root := b.TempDir()
+	var files []string
+	err := filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".go") && !strings.Contains(path, "/vendor/") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	numbers := map[string]int{} // of repositories, by directory
+	repository := func(n int) string { return filepath.Join(root, fmt.Sprintf("repository%03d", n)) }
+	for _, path := range files {
+		dir, err := filepath.Rel(from, filepath.Dir(path))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, ok := numbers[dir]; !ok {
+			numbers[dir] = len(numbers) % 200
+		}
+		to := filepath.Join(repository(numbers[dir]), dir)
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = os.MkdirAll(to, 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, filepath.Base(path)), text, 0o644)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	owner := postgrestest.New(b).Database(b)
+	tracerag(b)
+	run := func(args ...string) output {
+		cmd := exec.Command(tracerag(b), args...)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "TRACERAG_KNOWLEDGE="+owner.URL())
+		return finish(b, cmd)
+	}
+	for from, n := 0, 0; n < 200; from = n {
+		n = map[int]int{0: 10, 10: 50, 50: 200}[from]
+		args := []string{"index", "--edges=no"}
+		for i := from; i < n; i++ {
+			mod := filepath.Join(repository(i), "go.mod")
+			if err := os.WriteFile(mod, fmt.Appendf(nil, "module example.com/repository%03d\n\ngo 1.24\n", i), 0o644); err != nil {
+				b.Fatal(err)
+			}
+			args = append(args, repository(i))
+		}
+		if o := run(args...); o.code != 0 {
+			b.Fatalf("index ended with %d\n%s", o.code, o.stderr)
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			const clients = 8
+			took := make([][]time.Duration, clients)
+			var all sync.WaitGroup
+			for c := range clients {
+				all.Go(func() {
+					for i := range 4 * *rounds {
+						o := run("locate", teamReports[(c+i)%len(teamReports)])
+						if o.code != 0 || !strings.Contains(o.stdout, "\nFiles\n") {
+							b.Errorf("locate ended with %d\n%s%s", o.code, o.stdout, o.stderr)
+						}
+						took[c] = append(took[c], o.wall)
+					}
+				})
+			}
+			all.Wait()
+			list := slices.Concat(took...)
+			slices.Sort(list)
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(milliseconds(list[len(list)*19/20]), "p95-ms")
+			b.ReportMetric(milliseconds(median(list)), "median-ms")
+			b.ReportMetric(milliseconds(run("locate", teamReports[0]).wall), "one-client-ms")
 		})
 	}
 }
