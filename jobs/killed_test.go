@@ -141,7 +141,8 @@ func TestCutOff(t *testing.T) {
 	if err := second.Rescue(ctx, second.release); err != nil || jobs(t, q)[id].State != Running {
 		t.Fatalf("a worker that lives was taken for dead: %v", err)
 	}
-	if _, err := q.pool.Exec(ctx, "SELECT pg_terminate_backend(l.pid) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objid = $1::int::oid", first.ID); err != nil {
+	if _, err := q.pool.Exec(ctx, `SELECT pg_terminate_backend(l.pid) FROM pg_locks l
+		WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.objid = $1::int::oid AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`, first.ID); err != nil {
 		t.Fatal(err)
 	}
 	for jobs(t, q)[id].State == Running {
