@@ -17,6 +17,7 @@
 //
 //   - BenchmarkCall: a call of fib, by recorders of all kinds.
 //   - BenchmarkRun: whole runs of gojq, hugo and esbuild on large inputs.
+//   - BenchmarkTeamLocate: locate by 8 clients at once, over 10 to 200 repositories.
 //   - BenchmarkExecutions: which tests executed a function, over ten million rows.
 //   - BenchmarkRebuild, BenchmarkRebuildCall, BenchmarkValues: the recorder by
 //     rebuilding beside the probe, and values in the run itself.
