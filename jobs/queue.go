@@ -167,8 +167,7 @@ func (e *NoJobError) Error() string {
 	return fmt.Sprintf("no job %d: it was done long ago, or is another project's", e.ID)
 }
 
-// Cancel cancels a job. One that runs is told to end, which takes some seconds. It returns the state that
-// the job had.
+// Cancel cancels a job, and returns the state that the job had. A running job ends within seconds.
 func (q *Queue) Cancel(ctx context.Context, id int64) (State, error) {
 	before, err := q.state(ctx, id)
 	if err == nil {

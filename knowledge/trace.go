@@ -2,7 +2,6 @@ package knowledge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -57,9 +56,6 @@ type Execution struct {
 	Calls    int64  `json:"calls"`
 	KeptTrace
 }
-
-// ErrNoTraces says that a store keeps no traces.
-var ErrNoTraces = errors.New("a knowledge base in a file keeps no traces")
 
 // NoTraceError says that a store has no trace of an ID, or several.
 type NoTraceError struct {

@@ -12,22 +12,22 @@ import (
 	"tracerag/visible"
 )
 
-// database is the knowledge base, which must be one that workers can share.
-func (a *app) database(k *knowledgeFlags) (*stores.Place, error) {
+// database is the knowledge base, which must be one that can be shared, for what is in none else.
+func (a *app) database(k *knowledgeFlags, what string) (*stores.Place, error) {
 	traces, err := a.store()
 	if err != nil {
 		return nil, err
 	}
 	place, err := a.place(k, traces.Dir())
 	if err == nil && !place.IsDatabase() {
-		err = errors.New("jobs are kept in a database, and the knowledge base is a file\nname one with --knowledge postgres://USER@HOST/DATABASE, or set $" + knowledgeVariable)
+		err = errors.New(what + " are kept in a database, and the knowledge base is a file\nname one with --knowledge postgres://USER@HOST/DATABASE, or set $" + knowledgeVariable)
 	}
 	return place, err
 }
 
 // queue opens the jobs of the knowledge base.
 func (a *app) queue(ctx context.Context, k *knowledgeFlags) (*jobs.Queue, func(), error) {
-	place, err := a.database(k)
+	place, err := a.database(k, "jobs")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,16 +85,9 @@ func unfollow(ctx context.Context, s index.Store, target string) (bool, error) {
 
 // sharedTraces opens what a team shares.
 func (a *app) sharedTraces(ctx context.Context, k *knowledgeFlags) (knowledge.Traces, func(), error) {
-	dir, err := a.store()
+	place, err := a.database(k, "traces")
 	if err != nil {
 		return nil, nil, err
-	}
-	place, err := a.place(k, dir.Dir())
-	if err != nil {
-		return nil, nil, err
-	}
-	if !place.IsDatabase() {
-		return nil, nil, knowledge.ErrNoTraces
 	}
 	s, err := place.Open(ctx)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"tracerag/eval/locating"
 	"tracerag/eval/trial"
 	"tracerag/export"
+	"tracerag/jobs"
 	"tracerag/knowledge"
 	"tracerag/llm"
 	"tracerag/llm/metered"
@@ -48,8 +49,11 @@ func wayOut(err error) string {
 	if e, ok := errors.AsType[*trial.CutError](err); ok {
 		return "raise --max-tokens, and remove " + e.File + " to have it asked again"
 	}
-	if errors.Is(err, knowledge.ErrNoTraces) {
-		return "name a database with --knowledge postgres://USER@HOST/DATABASE, or set $" + knowledgeVariable
+	if isA[*knowledge.NoTraceError](err) {
+		return "tracerag pull --list lists those that are there"
+	}
+	if isA[*jobs.NoJobError](err) {
+		return "tracerag jobs --all lists them"
 	}
 	if errors.Is(err, record.ErrWindowBuilt) {
 		return "build the program first: tracerag run --window -- ./app"

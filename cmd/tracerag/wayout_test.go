@@ -15,6 +15,8 @@ import (
 	"tracerag/eval/locating"
 	"tracerag/eval/trial"
 	"tracerag/export"
+	"tracerag/jobs"
+	"tracerag/knowledge"
 	"tracerag/llm"
 	"tracerag/llm/metered"
 	"tracerag/llm/throttle"
@@ -87,6 +89,8 @@ func TestWayOut(t *testing.T) {
 		{throttle.ErrCeiling, []string{"--max-cost"}},
 		{&metered.TooLongError{Kind: "rerank", Tokens: 9, Room: 7}, []string{"--context-window", "--max-tokens"}},
 		{&metered.FormError{Kind: "rerank", Err: errors.New("it is empty")}, []string{"ask another model"}},
+		{&knowledge.NoTraceError{ID: "ab"}, []string{"tracerag pull --list"}},
+		{&jobs.NoJobError{ID: 7}, []string{"tracerag jobs --all"}},
 		{&summary.NothingRanError{Trace: "ab"}, []string{"tracerag index --summaries --ran TRACE DIR"}},
 		{&llm.Error{Kind: llm.KindTooLarge}, []string{"--budget", "--variant=T"}},
 	} {

@@ -73,7 +73,7 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 			return a.fail(err)
 		}
 	}
-	place, err := a.database(&k)
+	place, err := a.database(&k, "jobs")
 	if err != nil {
 		return a.fail(err)
 	}

@@ -308,22 +308,22 @@ CREATE TABLE answer (
 	PRIMARY KEY (project, key)
 );
 
-DO $$
+-- Keeps the rows of a table to their projects.
+CREATE FUNCTION keep_apart(t text) RETURNS void LANGUAGE plpgsql SET search_path = tracerag, pg_temp AS $$
 DECLARE
-	t text;
 	c text;
 BEGIN
-	FOREACH t IN ARRAY ARRAY['repository', 'module', 'package', 'file', 'source', 'decl', 'unit', 'orphan', 'member', 'literal', 'chunk', 'posting',
-		'edge', 'run', 'symbol', 'ran', 'ran_call', 'revision', 'revision_file', 'vector', 'summary', 'answer'] LOOP
-		EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
-		EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', t);
-		-- A subquery is evaluated once for a statement, and not for each row.
-		EXECUTE format('CREATE POLICY of_project ON %I USING (project = (SELECT entered())) WITH CHECK (project = (SELECT entered()))', t);
-		-- Estimates of the planner (EXPLAIN) are of the rows of all projects, and tell what is in the statistics.
-		-- So there are none of texts that no index needs them for.
-		FOR c IN SELECT attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = t::regclass AND a.attnum > 0 AND a.atttypid IN ('text'::regtype, 'bytea'::regtype)
-			AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND a.attnum = ANY(i.indkey)) LOOP
-			EXECUTE format('ALTER TABLE %I ALTER COLUMN %I SET STATISTICS 0', t, c);
-		END LOOP;
+	EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
+	EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', t);
+	-- A subquery is evaluated once for a statement, and not for each row.
+	EXECUTE format('CREATE POLICY of_project ON %I USING (project = (SELECT entered())) WITH CHECK (project = (SELECT entered()))', t);
+	-- Estimates of the planner (EXPLAIN) are of the rows of all projects, and tell what is in the statistics.
+	-- So there are none of texts that no index needs them for.
+	FOR c IN SELECT attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = t::regclass AND a.attnum > 0 AND a.atttypid IN ('text'::regtype, 'bytea'::regtype)
+		AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND a.attnum = ANY(i.indkey)) LOOP
+		EXECUTE format('ALTER TABLE %I ALTER COLUMN %I SET STATISTICS 0', t, c);
 	END LOOP;
 END $$;
+REVOKE ALL ON FUNCTION keep_apart(text) FROM PUBLIC;
+
+SELECT keep_apart(t) FROM unnest(ARRAY['repository', 'module', 'package', 'file', 'source', 'decl', 'unit', 'orphan', 'member', 'literal', 'chunk', 'posting', 'edge', 'run', 'symbol', 'ran', 'ran_call', 'revision', 'revision_file', 'vector', 'summary', 'answer']) t;

@@ -44,19 +44,4 @@ CREATE TABLE claim (
 	PRIMARY KEY (project, hash, level)
 );
 
-DO $$
-DECLARE
-	t text;
-	c text;
-BEGIN
-	FOREACH t IN ARRAY ARRAY['model', 'asking', 'spent', 'claim'] LOOP
-		EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
-		EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', t);
-		EXECUTE format('CREATE POLICY of_project ON %I USING (project = (SELECT entered())) WITH CHECK (project = (SELECT entered()))', t);
-		-- See version 1: what the planner expects tells nothing of texts.
-		FOR c IN SELECT attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = t::regclass AND a.attnum > 0 AND a.atttypid IN ('text'::regtype, 'bytea'::regtype)
-			AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND a.attnum = ANY(i.indkey)) LOOP
-			EXECUTE format('ALTER TABLE %I ALTER COLUMN %I SET STATISTICS 0', t, c);
-		END LOOP;
-	END LOOP;
-END $$;
+SELECT keep_apart(t) FROM unnest(ARRAY['model', 'asking', 'spent', 'claim']) t;

@@ -10,10 +10,7 @@ CREATE TABLE trace (
 	PRIMARY KEY (project, id)
 );
 ALTER TABLE trace ALTER file SET STORAGE EXTERNAL; -- it is compressed
-ALTER TABLE trace ENABLE ROW LEVEL SECURITY;
-ALTER TABLE trace FORCE ROW LEVEL SECURITY;
-CREATE POLICY of_project ON trace USING (project = (SELECT entered())) WITH CHECK (project = (SELECT entered()));
-ALTER TABLE trace ALTER module SET STATISTICS 0, ALTER name SET STATISTICS 0, ALTER file SET STATISTICS 0; -- see version 1
+SELECT keep_apart('trace');
 
 -- People name functions without their packages: "Parse" of "Parse", "T.Parse" and "(*T).Parse".
 ALTER TABLE symbol ADD COLUMN last text COLLATE "C" GENERATED ALWAYS AS (substring(name FROM '[^.]*$')) STORED;

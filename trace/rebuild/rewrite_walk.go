@@ -213,26 +213,10 @@ func (l *liner) returns(c *ast.CallExpr) bool {
 }
 
 // calls reports whether an expression makes a call that may not return, or waits.
-func (l *liner) calls(x ast.Expr) (yes bool) {
-	if x == nil {
-		return false
-	}
-	ast.Inspect(x, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.CallExpr:
-			yes = yes || !l.returns(n)
-		case *ast.UnaryExpr:
-			yes = yes || n.Op == token.ARROW
-		}
-		return !yes
-	})
-	return yes
-}
+func (l *liner) calls(x ast.Expr) bool { return x != nil && l.stops(x) }
 
-// stops reports whether what is behind a statement may not run though the statement has begun.
-func (l *liner) stops(s ast.Stmt) (yes bool) {
+// stops reports whether what is behind a statement, or an expression, may not run though it has begun.
+func (l *liner) stops(s ast.Node) (yes bool) {
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
