@@ -41,7 +41,7 @@ func (p *plan) updateCalls(ctx context.Context, w Store, id int64, make CallsFun
 		return err
 	}
 	// The files were read again for that.
-	if now, err := look(ctx, w, p.listing.Root); err != nil || now.moved() {
+	if now, err := look(ctx, w, p.listing.Root, nil); err != nil || now.moved() {
 		r.CallGaps = append(gaps, "files changed while the calls were made: index again")
 		return err
 	}

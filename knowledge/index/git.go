@@ -31,7 +31,7 @@ type git struct {
 }
 
 // Head returns the commit that a directory's working tree is of; "" without git.
-func Head(ctx context.Context, dir string) string { return openGit(dir).head(ctx) }
+func Head(ctx context.Context, dir string) string { return openGit(dir).head(ctx, nil) }
 
 func openGit(dir string) *git { return &git{dir: dir} }
 
@@ -107,10 +107,15 @@ func (g *git) waits() bool {
 	}
 }
 
-// head returns the commit that is checked out; "" without git, or without a commit.
-func (g *git) head(ctx context.Context) string {
+// head returns the commit that is checked out; "" without git, or without a commit. Was is the one that was
+// checked out before, if that is known.
+func (g *git) head(ctx context.Context, was *string) string {
 	if g.waits() {
 		return ""
+	}
+	if was != nil && g.still(*was) {
+		g.sha256 = len(*was) == 2*sha256.Size
+		return *was
 	}
 	out, err := g.run(ctx, "", "rev-parse", "--verify", "-q", "HEAD^{commit}")
 	if err != nil {

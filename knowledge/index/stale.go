@@ -64,7 +64,7 @@ func Stale(ctx context.Context, w Store, r knowledge.Repository) (*Staleness, er
 	if r.Elsewhere { // the machine that has its files looks
 		return s, nil
 	}
-	p, err := look(ctx, w, r.Root)
+	p, err := look(ctx, w, r.Root, &r)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -54,7 +54,7 @@ type Gap struct {
 // in the result; the error is for what ends the update.
 func Update(ctx context.Context, w Store, root string, o Options) (*Result, error) {
 	start := time.Now()
-	p, err := look(ctx, w, root)
+	p, err := look(ctx, w, root, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +171,10 @@ func (p *plan) current() bool {
 }
 
 // look finds out what changed, by sizes and times. Git is asked while the directory is listed. The
-// store's files are read if the listing is not the one that they were made from.
-func look(ctx context.Context, w Store, root string) (*plan, error) {
+// store's files are read if the listing is not the one that they were made from. Stored is the repository as
+// the store has it, if the caller knows it: to read all of them for each of hundreds takes longer than
+// all else.
+func look(ctx context.Context, w Store, root string, stored *knowledge.Repository) (*plan, error) {
 	abs, err := code.Root(root)
 	if err != nil {
 		return nil, err
@@ -180,8 +182,13 @@ func look(ctx context.Context, w Store, root string) (*plan, error) {
 	p := &plan{git: openGit(abs)}
 	var asking error
 	var wg sync.WaitGroup
-	wg.Go(func() { p.commit = p.git.head(ctx) })
-	wg.Go(func() { p.stored, asking = storedAt(ctx, w, abs) })
+	var was *string // a new repository's commit is git's to say
+	if stored != nil {
+		p.stored, was = *stored, &stored.Snapshot.Commit
+	} else {
+		wg.Go(func() { p.stored, asking = storedAt(ctx, w, abs) })
+	}
+	wg.Go(func() { p.commit = p.git.head(ctx, was) })
 	p.listing, err = code.Scan(abs, code.Options{})
 	wg.Wait()
 	if err = cmp.Or(err, asking); err != nil {
