@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/pprof"
 	"strconv"
@@ -126,7 +127,8 @@ func scriptCommands(programs map[string]string) map[string]func(*testscript.Test
 	}
 }
 
-// until TEXT COMMAND [ARG...] runs a command again and again until it succeeds and its output has a text.
+// until TEXT COMMAND [ARG...] runs a command again and again until it succeeds and its output has a text. The
+// first number of that line is put into $NUMBER: that of a job depends on what came before it.
 func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until TEXT COMMAND [ARG...]")
@@ -134,6 +136,8 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		err := ts.Exec(args[1], args[2:]...)
 		if err == nil && strings.Contains(ts.ReadFile("stdout"), args[0]) {
+			before, _, _ := strings.Cut(ts.ReadFile("stdout"), args[0])
+			ts.Setenv("NUMBER", firstNumber.FindString(before[strings.LastIndexByte(before, '\n')+1:]+args[0]))
 			return
 		}
 		if time.Now().After(deadline) {
@@ -141,6 +145,8 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 }
+
+var firstNumber = regexp.MustCompile("[0-9]+")
 
 // app puts the sources of testdata/program into the directory app, and goes
 // there.
