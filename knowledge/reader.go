@@ -16,6 +16,8 @@ type Reader interface {
 	// Search returns the declarations with words of the query, the best first.
 	Search(ctx context.Context, q Query) ([]Hit, error)
 	Rarity(ctx context.Context, terms []string, repositories []int64) (Rarity, error)
+	// Vocabularies returns that of each of the repositories.
+	Vocabularies(ctx context.Context, terms []string, repositories []int64) ([]Vocabulary, error)
 	// Named returns the declarations with one of the names: "F", "M", "T.M", "(*T).M", "T",
 	// as written, or in any case where none is as written.
 	Named(ctx context.Context, names []string, repositories []int64) ([]Decl, error)

@@ -35,6 +35,13 @@ type Rarity struct {
 	Length    float64 // mean, in terms
 }
 
+// Vocabulary says in how many functions, counted as for [Rarity], and in the subjects of how many commits of
+// a repository terms are.
+type Vocabulary struct {
+	Functions, Commits     int
+	InFunctions, InCommits []int // for each term asked for
+}
+
 // Within reports whether a file is in what a pattern means: its path, its directory or
 // its package's import path, all below one of these ("x/..."), or a pattern of package path
 // for one of them.

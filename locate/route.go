@@ -101,19 +101,19 @@ func (s *search) vocabularies() ([]float64, error) {
 	if len(terms) == 0 {
 		return make([]float64, len(s.repos)), nil
 	}
-	functions := make([]counts, len(s.repos))
-	subjects := make([]counts, len(s.repos))
-	for i, r := range s.repos {
-		rarity, err := s.store.Rarity(s.ctx, terms, []int64{r.ID})
-		if err != nil {
-			return nil, err
-		}
-		functions[i] = counts{rarity.Functions, rarity.With}
-		commits, err := s.commitsOf(r.ID)
-		if err != nil {
-			return nil, err
-		}
-		subjects[i] = count(commits, terms)
+	ids := make([]int64, len(s.repos))
+	for i := range s.repos {
+		ids[i] = s.repos[i].ID
+	}
+	list, err := s.store.Vocabularies(s.ctx, terms, ids)
+	if err != nil {
+		return nil, err
+	}
+	functions := make([]counts, len(list))
+	subjects := make([]counts, len(list))
+	for i, v := range list {
+		functions[i] = counts{v.Functions, v.InFunctions}
+		subjects[i] = counts{v.Commits, v.InCommits}
 	}
 	sum := likelier(functions, terms, weights)
 	for i, x := range likelier(subjects, terms, weights) {
@@ -130,24 +130,6 @@ func (s *search) vocabularies() ([]float64, error) {
 type counts struct {
 	all  int
 	with []int
-}
-
-func count(commits []subject, terms []string) counts {
-	c := counts{len(commits), make([]int, len(terms))}
-	at := map[string]int{}
-	for i, t := range terms {
-		at[t] = i
-	}
-	seen := make([]int, len(terms)) // by which commit, from 1
-	for n, commit := range commits {
-		for _, t := range commit.terms {
-			if i, ok := at[t]; ok && seen[i] != n+1 {
-				seen[i] = n + 1
-				c.with[i]++
-			}
-		}
-	}
-	return c
 }
 
 // likelier returns, for each of the vocabularies, the logarithm of how much likelier

@@ -295,6 +295,33 @@ func (s *Store) Rarity(_ context.Context, terms []string, repositories []int64) 
 	return out, nil
 }
 
+// Vocabularies implements [knowledge.Reader].
+func (s *Store) Vocabularies(ctx context.Context, terms []string, repositories []int64) ([]knowledge.Vocabulary, error) {
+	var list []knowledge.Vocabulary
+	for _, id := range repositories {
+		rarity, err := s.Rarity(ctx, terms, []int64{id})
+		if err != nil {
+			return nil, err
+		}
+		v := knowledge.Vocabulary{Functions: rarity.Functions, InFunctions: rarity.With, InCommits: make([]int, len(terms))}
+		commits, err := s.History(ctx, id, math.MaxInt)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range commits {
+			v.Commits++
+			in := words.Terms(c.Subject)
+			for i, t := range terms {
+				if slices.Contains(in, t) {
+					v.InCommits[i]++
+				}
+			}
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
 // Named implements [knowledge.Reader].
 func (s *Store) Named(_ context.Context, names []string, repositories []int64) ([]knowledge.Decl, error) {
 	asked := map[string]bool{}

@@ -28,6 +28,7 @@ func TestStore(t *testing.T, newPlace func(t testing.TB) Place) {
 		{"Calls", testCalls},
 		{"Runs", testRuns},
 		{"History", testHistory},
+		{"Vocabularies", testVocabularies},
 		{"Forget", testForget},
 		{"Summaries", testSummaries},
 		{"Answers", testAnswers},

@@ -246,6 +246,47 @@ func testHistory(t *testing.T, at At) {
 	}
 }
 
+// testVocabularies holds what is counted of repositories against what is there, while commits and functions come
+// and go.
+func testVocabularies(t *testing.T, at At) {
+	s, ctx := at.open(t), t.Context()
+	one, _ := begin(t, s, "/one", file("a.go", "example.com/r", map[string]string{"Draw": "a line", "Line": "of text"}), file("a_test.go", "example.com/r", map[string]string{"TestLine": ""}))
+	two, _ := begin(t, s, "/two", file("b.go", "example.com/s", map[string]string{"Other": "text"}))
+	terms := []string{"line", "text", "draw", "line", "nothing"}
+	is := func(want string) {
+		t.Helper()
+		list, err := s.Vocabularies(ctx, terms, []int64{two, one})
+		if err != nil || fmt.Sprint(list) != want {
+			t.Errorf("the vocabularies are %v, %v, want %s", list, err, want)
+		}
+		if list, err := s.Vocabularies(ctx, terms, []int64{one}); err != nil || !strings.HasSuffix(want, fmt.Sprint(list)[1:]) {
+			t.Errorf("of one repository: %v, %v, want the last of %s", list, err, want)
+		}
+	}
+	set := func(repository int64, remove []string, subjects ...string) {
+		t.Helper()
+		var add []knowledge.Commit
+		for _, subject := range subjects {
+			add = append(add, knowledge.Commit{ID: subject, Subject: subject})
+		}
+		if err := s.SetCommits(ctx, repository, add, remove); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is("[{1 0 [0 1 0 0 0] [0 0 0 0 0]} {2 0 [2 1 1 2 0] [0 0 0 0 0]}]")
+	set(one, nil, "Draw a line, and a line", "Remove the text", "line")
+	set(two, nil, "line of text")
+	is("[{1 1 [0 1 0 0 0] [1 1 0 1 0]} {2 3 [2 1 1 2 0] [2 1 1 2 0]}]")
+	set(one, []string{"line"}, "Draw")
+	is("[{1 1 [0 1 0 0 0] [1 1 0 1 0]} {2 3 [2 1 1 2 0] [1 1 2 1 0]}]")
+	set(one, []string{"Draw", "Draw a line, and a line", "Remove the text"})
+	is("[{1 1 [0 1 0 0 0] [1 1 0 1 0]} {2 0 [2 1 1 2 0] [0 0 0 0 0]}]")
+	if err := s.Forget(ctx, two); err != nil {
+		t.Fatal(err)
+	}
+	is("[{0 0 [0 0 0 0 0] [0 0 0 0 0]} {2 0 [2 1 1 2 0] [0 0 0 0 0]}]")
+}
+
 // testVectors keeps vectors and finds the nearest.
 func testVectors(t *testing.T, at At) {
 	s, ctx := at.open(t), t.Context()

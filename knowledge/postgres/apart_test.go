@@ -105,7 +105,7 @@ func TestProjectsApart(t *testing.T) {
 	}
 	defer conn.Close(ctx)
 	tables, err := forcedTables(ctx, admin)
-	if err != nil || len(tables) != 29 {
+	if err != nil || len(tables) != 30 {
 		t.Fatalf("tables with row-level security: %v, %v", tables, err)
 	}
 	for _, setting := range []string{"payments", "search", "", "1"} {

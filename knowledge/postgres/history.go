@@ -27,7 +27,7 @@ func (s *Store) SetCommits(ctx context.Context, repository int64, add []knowledg
 			}
 		}
 		if len(add) == 0 {
-			return nil
+			return t.countSubjects(repository)
 		}
 		var names, subjects []string
 		var times []int64
@@ -57,9 +57,27 @@ func (s *Store) SetCommits(ctx context.Context, repository int64, add []knowledg
 		}); err != nil {
 			return err
 		}
-		_, err := t.exec("INSERT INTO revision_file (project, revision, path) SELECT $1, * FROM unnest($2::bigint[], $3::text[])", s.project, revisions, paths)
-		return err
+		if _, err := t.exec("INSERT INTO revision_file (project, revision, path) SELECT $1, * FROM unnest($2::bigint[], $3::text[])", s.project, revisions, paths); err != nil {
+			return err
+		}
+		return t.countSubjects(repository)
 	})
+}
+
+// subjectsOf is the query of the subjects of repositories' commits.
+const subjectsOf = "SELECT repository, subject FROM revision WHERE repository = ANY($1)"
+
+// countSubjects brings the counts of the terms of a repository's commits up to date.
+func (t *transaction) countSubjects(repository int64) error {
+	c, err := rows.SubjectChanges(t.query(subjectsOf, []int64{repository}), t.query("SELECT term, commits FROM subject WHERE repository = $1", repository))
+	if err != nil {
+		return err
+	}
+	return t.do(
+		sql("DELETE FROM subject WHERE repository = $1 AND term = ANY($2)", repository, c.Gone),
+		sql(`INSERT INTO subject (project, term, repository, commits) SELECT $1, x.term, $2, x.commits FROM unnest($3::text[], $4::bigint[]) x (term, commits)
+			ON CONFLICT (project, term, repository) DO UPDATE SET commits = excluded.commits`, t.s.project, repository, c.Terms, c.Counts),
+		sql("UPDATE repository SET subjects = $2 WHERE id = $1", repository, c.Commits))
 }
 
 // History is of [knowledge.Reader].

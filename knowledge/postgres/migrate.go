@@ -20,9 +20,12 @@ var schema3 string
 //go:embed schema4.sql
 var schema4 string
 
+//go:embed schema5.sql
+var schema5 string
+
 // migrations make each version of the schema from the one before, the first from nothing. They
 // are never changed once a release has them. They see the rows of all projects.
-var migrations = []string{schema1, schema2, schema3, schema4}
+var migrations = []string{schema1, schema2, schema3, schema4, schema5}
 
 // migrationLock is the number of the advisory lock that who makes tables holds: "tracerag".
 const migrationLock = 0x7472616365726167

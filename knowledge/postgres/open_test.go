@@ -136,8 +136,34 @@ func TestFailedMigration(t *testing.T) {
 	if again := opened(t, owner.URL(), Options{}); knowledgetest.Dump(t, again) != before {
 		t.Error("the store changed")
 	}
-	if tables, err := forcedTables(t.Context(), s); err != nil || len(tables) != 29 {
+	if tables, err := forcedTables(t.Context(), s); err != nil || len(tables) != 30 {
 		t.Errorf("row-level security is forced on %v, %v", tables, err)
+	}
+}
+
+// TestCommitsNotCounted asks for the vocabulary of repositories whose commits came before they were counted: it
+// is the same.
+func TestCommitsNotCounted(t *testing.T) {
+	owner := postgrestest.Shared(t).Database(t)
+	s := opened(t, owner.URL(), Options{})
+	knowledgetest.Full(t, s, "line")
+	all, err := s.Repositories(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	vocabulary := func() string {
+		list, err := s.Vocabularies(t.Context(), []string{"line", "text", "line"}, []int64{all[0].ID})
+		return fmt.Sprint(list, err)
+	}
+	counted := vocabulary()
+	if _, err := s.pool.Exec(t.Context(), "DELETE FROM subject"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.pool.Exec(t.Context(), "UPDATE repository SET subjects = -1"); err != nil {
+		t.Fatal(err)
+	}
+	if now := vocabulary(); now != counted || counted != "[{3 1 [2 2 2] [1 0 1]}] <nil>" {
+		t.Errorf("the vocabulary is %s, and was %s", now, counted)
 	}
 }
 

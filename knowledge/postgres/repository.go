@@ -170,6 +170,7 @@ func (s *Store) Forget(ctx context.Context, repository int64) error {
 			sql("DELETE FROM posting WHERE chunk BETWEEN $1 AND $2", first>>rows.ChunkShift, last>>rows.ChunkShift),
 			sql("DELETE FROM revision_file WHERE revision IN (SELECT id FROM revision WHERE repository = $1)", repository),
 			sql("DELETE FROM revision WHERE repository = $1", repository),
+			sql("DELETE FROM subject WHERE repository = $1", repository),
 			sql("DELETE FROM module WHERE repository = $1", repository),
 			sql("DELETE FROM repository WHERE id = $1", repository))
 	})

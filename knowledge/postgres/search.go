@@ -19,6 +19,17 @@ func (s *Store) Rarity(ctx context.Context, terms []string, repositories []int64
 	return rows.Rarity(s.source(ctx), terms, repositories)
 }
 
+// Vocabularies is of [knowledge.Reader].
+func (s *Store) Vocabularies(ctx context.Context, terms []string, repositories []int64) ([]knowledge.Vocabulary, error) {
+	return rows.Vocabularies(s.source(ctx), &rows.Subjects{
+		Counted: func() rows.Query { return s.query(ctx, "SELECT id, subjects FROM repository") },
+		With: func(terms []string) rows.Query {
+			return s.query(ctx, "SELECT repository, term, commits FROM subject WHERE term = ANY($1)", terms)
+		},
+		Of: func(repositories []int64) rows.Query { return s.query(ctx, subjectsOf, repositories) },
+	}, terms, repositories)
+}
+
 // quoting is the query of units with a text in their literals.
 const quoting = "SELECT DISTINCT unit FROM literal WHERE position($1::bytea IN text) > 0"
 

@@ -39,7 +39,7 @@ const (
 
 // Tables are those of a store, each after those that it refers to.
 var Tables = []Table{
-	table("repository", true, "id:repository name:text root:text url:text revision:text uncommitted:bytes newest listing:bytes updating calls_made:bytes calls_now:bytes"),
+	table("repository", true, "id:repository name:text root:text url:text revision:text uncommitted:bytes newest listing:bytes updating calls_made:bytes calls_now:bytes subjects"),
 	table("module", false, "repository:repository ord path:text detail:text"),
 	table("package", true, "id:package repository:repository path:text"),
 	table("file", true, "id:file repository:repository path:text base:text package:package directory:text module clause:text class platform:text build:text broken imports:text problem:text size mtime hash:bytes blob:bytes calls:bytes"),
@@ -57,6 +57,7 @@ var Tables = []Table{
 	table("ran_call", false, "caller:symbol callee:symbol run:run count"),
 	table("revision", true, "id:revision repository:repository name:text time subject:text"),
 	table("revision_file", false, "revision:revision path:text"),
+	table("subject", false, "term:text repository:repository commits"),
 	table("vector", false, "tokens:bytes comments:bytes model:text numbers:bytes"),
 	table("summary", false, "level hash:bytes model:text text:text substitute:truth"),
 	table("answer", false, "key:text answer:bytes"),

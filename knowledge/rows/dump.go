@@ -65,6 +65,7 @@ var dumped = []struct{ table, query string }{
 		FROM ran_call c JOIN run r ON r.id = c.run JOIN symbol a ON a.id = c.caller JOIN symbol b ON b.id = c.callee ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9`},
 	{"revision", `SELECT r.name, v.name, v.time, v.subject FROM revision v JOIN repository r ON r.id = v.repository ORDER BY 1, 2`},
 	{"revision_file", `SELECT r.name, v.name, x.path FROM revision_file x JOIN revision v ON v.id = x.revision JOIN repository r ON r.id = v.repository ORDER BY 1, 2, 3`},
+	{"subject", `SELECT r.name, s.term, s.commits FROM subject s JOIN repository r ON r.id = s.repository ORDER BY 1, 2`},
 	{"vector", `SELECT tokens, comments, model, numbers FROM vector ORDER BY 1, 2, 3`},
 	{"summary", `SELECT level, hash, model, text, CAST(substitute AS INTEGER) FROM summary ORDER BY 1, 2, 3`},
 	{"answer", `SELECT key, answer FROM answer ORDER BY 1`},

@@ -39,8 +39,30 @@ func (s *Store) SetCommits(ctx context.Context, repository int64, add []knowledg
 				}
 			}
 		}
-		return nil
+		return t.countSubjects(repository)
 	})
+}
+
+// subjectsOf is the query of the subjects of repositories' commits.
+const subjectsOf = "SELECT repository, subject FROM revision WHERE repository IN (SELECT value FROM json_each(?))"
+
+// countSubjects brings the counts of the terms of a repository's commits up to date.
+func (t *transaction) countSubjects(repository int64) error {
+	c, err := rows.SubjectChanges(t.query(subjectsOf, array([]int64{repository})), t.query("SELECT term, commits FROM subject WHERE repository = ?", repository))
+	if err != nil {
+		return err
+	}
+	for _, term := range c.Gone {
+		if err := t.exec("DELETE FROM subject WHERE term = ? AND repository = ?", term, repository); err != nil {
+			return err
+		}
+	}
+	for i, term := range c.Terms {
+		if err := t.exec("INSERT OR REPLACE INTO subject VALUES (?, ?, ?)", term, repository, c.Counts[i]); err != nil {
+			return err
+		}
+	}
+	return t.exec("UPDATE repository SET subjects = ? WHERE id = ?", c.Commits, repository)
 }
 
 // History is of [knowledge.Reader].

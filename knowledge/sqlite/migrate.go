@@ -25,9 +25,12 @@ var schema5 string
 //go:embed schema6.sql
 var schema6 string
 
+//go:embed schema7.sql
+var schema7 string
+
 // migrations make each version of the schema from the one before, the first from
 // nothing. They are never changed once a release has them.
-var migrations = []string{schema1, schema2, schema3, schema4, schema5, schema6}
+var migrations = []string{schema1, schema2, schema3, schema4, schema5, schema6, schema7}
 
 // application is SQLite's application_id of the file: other databases are refused.
 const application = 0x74726167 // "trag"

@@ -122,6 +122,7 @@ func (s *Store) Forget(ctx context.Context, repository int64) error {
 		return errors.Join(
 			t.exec("DELETE FROM revision_file WHERE revision IN (SELECT id FROM revision WHERE repository = ?)", repository),
 			t.exec("DELETE FROM revision WHERE repository = ?", repository),
+			t.exec("DELETE FROM subject WHERE repository = ?", repository),
 			t.exec("DELETE FROM module WHERE repository = ?", repository),
 			t.exec("DELETE FROM repository WHERE id = ?", repository))
 	})

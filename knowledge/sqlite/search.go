@@ -18,6 +18,17 @@ func (s *Store) Rarity(ctx context.Context, terms []string, repositories []int64
 	return rows.Rarity(s.source(ctx), terms, repositories)
 }
 
+// Vocabularies is of [knowledge.Reader].
+func (s *Store) Vocabularies(ctx context.Context, terms []string, repositories []int64) ([]knowledge.Vocabulary, error) {
+	return rows.Vocabularies(s.source(ctx), &rows.Subjects{
+		Counted: func() rows.Query { return s.query(ctx, "SELECT id, subjects FROM repository") },
+		With: func(terms []string) rows.Query {
+			return s.query(ctx, "SELECT repository, term, commits FROM subject WHERE term IN (SELECT value FROM json_each(?))", array(terms))
+		},
+		Of: func(repositories []int64) rows.Query { return s.query(ctx, subjectsOf, array(repositories)) },
+	}, terms, repositories)
+}
+
 // quoting is the query of units with a text in their literals.
 const quoting = "SELECT DISTINCT unit FROM literal WHERE instr(text, ?1)"
 
