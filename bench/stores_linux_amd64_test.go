@@ -110,6 +110,35 @@ func BenchmarkExecutions(b *testing.B) {
 	}
 }
 
+// writeHistory makes a directory a clone with so many commits, each of which says something about one of its
+// files and changes it.
+func writeHistory(b *testing.B, dir string, commits int) {
+	b.Helper()
+	git := func(stdin string, args ...string) string {
+		b.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+		cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
+		out, err := cmd.Output()
+		if err != nil {
+			b.Fatalf("git %q: %v", args, err)
+		}
+		return string(out)
+	}
+	git("", "init", "-q", "-b", "main")
+	git("", "add", "-A")
+	files := strings.Fields(git("", "ls-files", "*.go"))
+	verbs := []string{"fix", "do not retry", "log an error of", "speed up", "lock around", "test", "remove a leak of", "allow more of"}
+	var in strings.Builder
+	for i := range commits {
+		file := files[i*31%len(files)]
+		subject := fmt.Sprintf("%s: %s %s", filepath.Base(filepath.Dir(file)), verbs[i%len(verbs)], strings.NewReplacer("_", " ", ".go", "").Replace(filepath.Base(file)))
+		text := fmt.Sprintln("package p //", i)
+		fmt.Fprintf(&in, "commit refs/heads/main\ncommitter a <a@example.com> %d +0000\ndata %d\n%s\nM 100644 inline %s\ndata %d\n%s\n", 1700000000+i*3600, len(subject), subject, file, len(text), text)
+	}
+	git(in.String(), "fast-import", "--quiet")
+	git("", "commit", "-q", "-m", "import")
+}
+
 // teamReports are what people ask in words of their own.
 var teamReports = []string{
 	"a pod stays pending although a node has room after another one was deleted",
@@ -123,7 +152,7 @@ var teamReports = []string{
 }
 
 // BenchmarkTeamLocate is the time of `tracerag locate` in PostgreSQL for 8 clients at once, by the number of repositories, which have the
-// packages of Kubernetes in turns.
+// packages of Kubernetes in turns, and 300 commits each.
 func BenchmarkTeamLocate(b *testing.B) {
 	from := downloaded(b, indexedModule)
 	root := b.TempDir()
@@ -175,6 +204,7 @@ func BenchmarkTeamLocate(b *testing.B) {
 			if err := os.WriteFile(mod, fmt.Appendf(nil, "module example.com/repository%03d\n\ngo 1.24\n", i), 0o644); err != nil {
 				b.Fatal(err)
 			}
+			writeHistory(b, repository(i), 300)
 			args = append(args, repository(i))
 		}
 		if o := run(args...); o.code != 0 {
