@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"testing"
 
 	"tracerag/code"
@@ -46,6 +47,34 @@ func TestStore(t *testing.T) {
 		url := owner.URL("project", t.Name()+string(rune('a'+n)))
 		return func() (knowledge.Store, error) { return tryOpen(t, url, Options{}) }
 	})
+}
+
+// TestAnalyze says that the planner knows how large tables are as soon as something large was indexed, and that who does
+// not own them indexes all the same.
+func TestAnalyze(t *testing.T) {
+	owner := postgrestest.Shared(t).Database(t)
+	s := opened(t, owner.URL(), Options{})
+	names := make([]string, 3000)
+	for i := range names {
+		names[i] = "F" + strconv.Itoa(i)
+	}
+	counted := func() (rows float64) {
+		t.Helper()
+		if err := s.pool.QueryRow(t.Context(), "SELECT reltuples FROM pg_class WHERE oid = 'tracerag.decl'::regclass").Scan(&rows); err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	member := owner.Other(t)
+	if _, err := s.pool.Exec(t.Context(), "SELECT admit('default', $1)", member.Name); err != nil {
+		t.Fatal(err)
+	}
+	others := opened(t, member.URL(), Options{})
+	knowledgetest.Fill(t, others, "b.go", names...)
+	knowledgetest.Fill(t, s, "a.go", names...)
+	if n := counted(); n < 3000 {
+		t.Errorf("%v rows are counted", n)
+	}
 }
 
 // TestCopyIsWhole interrupts a copy while it reads texts: nothing of it is there, and it can be made again.

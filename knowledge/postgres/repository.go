@@ -99,7 +99,7 @@ func (t *transaction) modules(repository int64, modules []code.Module) error {
 
 // Finish is of [knowledge.Writer].
 func (s *Store) Finish(ctx context.Context, repository, update int64, sn knowledge.Snapshot, calls code.Hash) error {
-	return s.writing(ctx, func(t *transaction) error {
+	err := s.writing(ctx, func(t *transaction) error {
 		_, ours, err := t.number("SELECT 1 FROM repository WHERE id = $1 AND updating = $2 FOR UPDATE", repository, update)
 		if err != nil || !ours {
 			return err
@@ -111,6 +111,10 @@ func (s *Store) Finish(ctx context.Context, repository, update int64, sn knowled
 			sn.Commit, sn.Uncommitted[:], rows.Nanos(sn.Time), sn.Listing[:], calls[:], repository)
 		return err
 	})
+	if err == nil {
+		s.analyze(ctx)
+	}
+	return err
 }
 
 // collect removes units and packages of which no declaration, and no file, is left.
