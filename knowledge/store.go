@@ -13,6 +13,7 @@ type Store interface {
 	Vectors
 	Summaries
 	Answers
+	Executions
 	// Dump writes all that is known as text, the same for equal stores of any kind.
 	Dump(ctx context.Context, w io.Writer) error
 	Close() error

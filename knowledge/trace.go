@@ -17,6 +17,10 @@ type Traces interface {
 	// DropTraces removes all but the newest n of each test, and of each program that was run otherwise. It returns how many
 	// are gone.
 	DropTraces(ctx context.Context, n int) (int, error)
+}
+
+// Executions says what executed functions.
+type Executions interface {
 	// Executions returns which tests and programs executed a function, each with its newest run, in the order of
 	// their names; limit of them at most.
 	Executions(ctx context.Context, f FunctionName, limit int) ([]Execution, error)
@@ -32,8 +36,8 @@ type KeptTrace struct {
 	Command  string    `json:"command"`
 	Name     string    `json:"name,omitempty"`
 	Passed   bool      `json:"passed"`
-	Recorded time.Time `json:"recorded"`
-	Size     int64     `json:"size"` // of the file, in bytes
+	Recorded time.Time `json:"recorded,omitzero"` // not of what was only indexed
+	Size     int64     `json:"size"`              // of the file, in bytes
 }
 
 // TraceIDLength is how long IDs of a team's traces are: the 8 of a directory's are soon those of two, where there are many. What

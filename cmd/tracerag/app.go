@@ -78,7 +78,7 @@ func init() {
 		{"jobs", "[flags] [cancel|retry ID... | limit MODEL]", "list what workers do, did and could not do", runJobs},
 		{"push", "[flags] [TRACE...]", "share traces with a team", runPush},
 		{"pull", "[flags] [TRACE...]", "fetch traces that a team shares", runPull},
-		{"executed", "[flags] FUNC", "list which tests of a team executed a function", runExecuted},
+		{"executed", "[flags] FUNC", "list which tests executed a function", runExecuted},
 		{"fix", "[flags] REPORT", "change code until a failing test passes", runFix},
 		{"mcp", "[flags]", "show the traces to a coding agent (Model Context Protocol)", runMCP},
 		{"attach", "[flags] PID", "record a running process", runAttach},

@@ -12,8 +12,9 @@ import (
 )
 
 const executedHelp = `
-executed lists which tests and programs executed a function, in which module and at which commit,
-by the traces that a team shares (tracerag push) or has indexed: of each its newest.
+executed lists which tests and programs executed a function, by the traces that are saved or
+indexed: of each its newest. In a team's database are also those of others (tracerag push), with
+module and commit.
 
   tracerag executed Parse
   tracerag executed 'parser.(*Parser).Parse'
@@ -41,11 +42,11 @@ func runExecuted(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	db, end, err := a.sharedTraces(ctx, &k)
+	db, err := a.executions(ctx, &k)
 	if err != nil {
 		return a.fail(err)
 	}
-	defer end()
+	defer func() { _ = db.Close() }()
 	var list []knowledge.Execution
 	for _, name := range names {
 		if list, err = db.Executions(ctx, name, *limit+1); err != nil {
@@ -75,6 +76,22 @@ func runExecuted(a *app, ctx context.Context, c *command, args []string) int {
 		a.note("there are more: --limit=%d lists twice as many", 2**limit)
 	}
 	return exitOK
+}
+
+// executions opens what says which functions runs executed.
+func (a *app) executions(ctx context.Context, k *knowledgeFlags) (knowledge.Store, error) {
+	traces, err := a.store()
+	if err != nil {
+		return nil, err
+	}
+	place, err := a.place(k, traces.Dir())
+	if err != nil {
+		return nil, err
+	}
+	if place.IsDatabase() { // it may be asked from anywhere, and is a team's to fill
+		return place.Open(ctx)
+	}
+	return a.knowledge(ctx, k, traces.Dir())
 }
 
 // functionNames are what a name may mean, the likelier first; nil if it is none. "a.F" is a function of a package, or a method.
@@ -111,7 +128,7 @@ func functionNames(text string) []knowledge.FunctionName {
 
 func (a *app) printExecutions(asked string, list []knowledge.Execution) error {
 	if len(list) == 0 {
-		a.note("no trace of the team has a function %s: tracerag push shares traces", visible.Line(asked))
+		a.note("no trace that is known has a function %s: tracerag run records one, and tracerag push shares it", visible.Line(asked))
 		return nil
 	}
 	var b strings.Builder

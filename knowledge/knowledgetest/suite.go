@@ -27,6 +27,7 @@ func TestStore(t *testing.T, newPlace func(t testing.TB) Place) {
 		{"Files", testFiles},
 		{"Calls", testCalls},
 		{"Runs", testRuns},
+		{"Executions", testExecutions},
 		{"History", testHistory},
 		{"Vocabularies", testVocabularies},
 		{"Forget", testForget},

@@ -223,6 +223,63 @@ func testCalls(t *testing.T, at At) {
 	}
 }
 
+// testExecutions: of each test the newest run, and of functions those that a name may mean.
+func testExecutions(t *testing.T, at At) {
+	s, ctx := at.open(t), t.Context()
+	fn := func(pkg, name string, calls int64) knowledge.Function {
+		return knowledge.Function{Package: pkg, Name: name, Nth: 1, Base: "a.go", Calls: calls}
+	}
+	run := func(n int, test, command string) {
+		t.Helper()
+		r := knowledge.Run{Trace: fmt.Sprintf("%08x", n), Dir: "/traces", Package: "m", Test: test, Command: command, Passed: n%2 == 0}
+		calls := int64(n)
+		if err := s.AddRun(ctx, r, knowledge.Executed{Functions: []knowledge.Function{fn("example.com/m/parser", "Parse", calls), fn("example.com/m/parser", "(*Parser).Parse", 2*calls),
+			fn("example.com/other/parser/v2", "Parser.Parse", 3*calls), fn("example.com/m/parser", "ParseAll", calls)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 6 {
+		run(n+1, []string{"TestX", "TestY"}[n%2], "go test")
+	}
+	run(7, "", "./app a")
+	run(8, "", "./app b")
+	run(9, "", "./app a")
+	const function, method, other = "example.com/m/parser.Parse", "example.com/m/parser.(*Parser).Parse", "example.com/other/parser/v2.Parser.Parse"
+	for _, c := range []struct {
+		f    knowledge.FunctionName
+		want []string
+	}{
+		{knowledge.FunctionName{Name: "Parse"}, []string{method, function, other}},
+		{knowledge.FunctionName{Name: "Parse", Type: "Parser"}, []string{method, other}},
+		{knowledge.FunctionName{Name: "Parse", Package: "parser"}, []string{method, function, other}},
+		{knowledge.FunctionName{Name: "Parse", Package: "m/parser"}, []string{method, function}},
+		{knowledge.FunctionName{Name: "Parse", Package: "example.com/other/parser/v2", Type: "Parser"}, []string{other}},
+		{knowledge.FunctionName{Name: "Parse", Package: "arser"}, nil},
+		{knowledge.FunctionName{Name: "parse"}, nil},
+		{knowledge.FunctionName{Name: "%"}, nil},
+		{knowledge.FunctionName{Name: "_arse"}, nil},
+	} {
+		list, err := s.Executions(ctx, c.f, 100)
+		var got []string
+		for _, e := range list {
+			if !slices.Contains(got, e.Function) {
+				got = append(got, e.Function)
+			}
+		}
+		if err != nil || !slices.Equal(got, c.want) || len(list) != 4*len(c.want) {
+			t.Errorf("%+v is %v in %d lines, %v", c.f, got, len(list), err)
+		}
+	}
+	list, err := s.Executions(ctx, knowledge.FunctionName{Name: "Parse", Package: "m/parser"}, 4)
+	var got []string
+	for _, e := range list {
+		got = append(got, fmt.Sprint(e.ID, e.Test, e.Command, e.Calls, e.Passed))
+	}
+	if want := "[00000009./app a18 false 00000008./app b16 true 00000005TestXgo test10 false 00000006TestYgo test12 true]"; err != nil || fmt.Sprint(got) != want {
+		t.Errorf("the newest runs are %v, %v, want %s", got, err, want)
+	}
+}
+
 // testHistory adds and removes commits.
 func testHistory(t *testing.T, at At) {
 	s, ctx := at.open(t), t.Context()

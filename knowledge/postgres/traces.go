@@ -2,9 +2,6 @@ package postgres
 
 import (
 	"context"
-	"path"
-	"slices"
-	"strings"
 
 	"tracerag/knowledge"
 	"tracerag/knowledge/rows"
@@ -25,12 +22,8 @@ func (s *Store) PushTrace(ctx context.Context, k knowledge.KeptTrace, file []byt
 	return added && err == nil, err
 }
 
-// keptColumns are those that keptTargets takes, of trace t and run r.
-const keptColumns = "r.trace, coalesce(t.module, ''), r.revision, r.package, r.test, r.command, coalesce(t.name, ''), r.passed, coalesce(t.recorded, 'epoch'), coalesce(octet_length(t.file), 0)"
-
-func keptTargets(k *knowledge.KeptTrace) []any {
-	return []any{&k.ID, &k.Module, &k.Commit, &k.Package, &k.Test, &k.Command, &k.Name, &k.Passed, &k.Recorded, &k.Size}
-}
+// keptColumns are those of [rows.ReadKept], of trace t and run r.
+const keptColumns = "r.trace, coalesce(t.module, ''), r.revision, r.package, r.test, r.command, coalesce(t.name, ''), r.passed, coalesce((extract(epoch FROM t.recorded) * 1000000)::bigint, 0), coalesce(octet_length(t.file), 0)"
 
 // KeptTraces is of [knowledge.Traces].
 func (s *Store) KeptTraces(ctx context.Context, f knowledge.TraceFilter) ([]knowledge.KeptTrace, error) {
@@ -41,7 +34,7 @@ func (s *Store) KeptTraces(ctx context.Context, f knowledge.TraceFilter) ([]know
 	return rows.All(s.query(ctx, "SELECT "+keptColumns+` FROM trace t JOIN run r ON r.project = t.project AND r.trace = t.id
 		WHERE ($1 = '' OR t.module = $1) AND left(r.revision, length($2)) = $2 AND ($3 = '' OR r.package = $3) AND ($4 = '' OR r.test = $4)
 		ORDER BY t.recorded DESC, t.id LIMIT $5`, f.Module, f.Commit, f.Package, f.Test, limit), func(scan rows.Scan) (k knowledge.KeptTrace, err error) {
-		err = scan(keptTargets(&k)...)
+		err = rows.ReadKept(scan, &k)
 		return k, err
 	})
 }
@@ -83,70 +76,17 @@ func (s *Store) DropTraces(ctx context.Context, n int) (dropped int, err error) 
 	return dropped, err
 }
 
-// Executions is of [knowledge.Traces].
+// Executions is of [knowledge.Store].
 func (s *Store) Executions(ctx context.Context, f knowledge.FunctionName, limit int) ([]knowledge.Execution, error) {
-	type function struct {
-		id        int64
-		pkg, name string
-	}
-	found, err := rows.All(s.query(ctx, "SELECT id, package, name FROM symbol WHERE project = $1 AND last = $2 ORDER BY package, name, nth, base", s.project, f.Name),
-		func(scan rows.Scan) (x function, err error) {
-			err = scan(&x.id, &x.pkg, &x.name)
-			return x, err
+	return rows.Executions(f,
+		s.query(ctx, "SELECT id, package, name FROM symbol WHERE project = $1 AND last = $2 ORDER BY package, name, nth, base", s.project, f.Name),
+		func(symbols []int64) rows.Query {
+			return s.query(ctx, `SELECT symbol, calls, `+keptColumns+` FROM (
+					SELECT DISTINCT ON (n.symbol, r.package, r.test, CASE WHEN r.test = '' THEN r.command END) n.symbol, n.calls, r.*
+					FROM ran n JOIN run r ON r.id = n.run LEFT JOIN trace t ON t.project = r.project AND t.id = r.trace
+					WHERE n.symbol = ANY($1)
+					ORDER BY n.symbol, r.package, r.test, CASE WHEN r.test = '' THEN r.command END, t.recorded DESC NULLS LAST, r.id DESC) r
+				LEFT JOIN trace t ON t.project = r.project AND t.id = r.trace
+				ORDER BY array_position($1, symbol), r.package, r.test, r.command, r.trace LIMIT $2`, symbols, limit)
 		})
-	if err != nil {
-		return nil, err
-	}
-	byID := map[int64]function{}
-	var ids []int64
-	for _, x := range found {
-		if isMeant(f, x.pkg, x.name) {
-			byID[x.id] = x
-			ids = append(ids, x.id)
-		}
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var executions []knowledge.Execution
-	err = s.query(ctx, `SELECT symbol, calls, `+keptColumns+` FROM (
-			SELECT DISTINCT ON (n.symbol, r.package, r.test, CASE WHEN r.test = '' THEN r.command END) n.symbol, n.calls, r.*
-			FROM ran n JOIN run r ON r.id = n.run LEFT JOIN trace t ON t.project = r.project AND t.id = r.trace
-			WHERE n.symbol = ANY($1)
-			ORDER BY n.symbol, r.package, r.test, CASE WHEN r.test = '' THEN r.command END, t.recorded DESC NULLS LAST, r.id DESC) r
-		LEFT JOIN trace t ON t.project = r.project AND t.id = r.trace
-		ORDER BY array_position($1, symbol), r.package, r.test, r.command, r.trace LIMIT $2`, ids, limit).Each(func(scan rows.Scan) error {
-		var e knowledge.Execution
-		var id int64
-		if err := scan(append([]any{&id, &e.Calls}, keptTargets(&e.KeptTrace)...)...); err != nil {
-			return err
-		}
-		e.Function = byID[id].pkg + "." + byID[id].name
-		executions = append(executions, e)
-		return nil
-	})
-	return executions, err
-}
-
-// isMeant reports whether a name means a function of a package: "M", "T.M" or "(*T).M".
-func isMeant(f knowledge.FunctionName, pkg, name string) bool {
-	typ, last := "", name
-	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		typ, last = strings.Trim(name[:i], "(*)"), name[i+1:]
-	}
-	if last != f.Name || f.Type != "" && f.Type != typ {
-		return false
-	}
-	elements := strings.Split(f.Package, "/")
-	has := strings.Split(pkg, "/")
-	if f.Package == "" || len(has) >= len(elements) && slices.Equal(has[len(has)-len(elements):], elements) {
-		return true
-	}
-	// The last element of "example.com/m/v2" is m.
-	return len(elements) == 1 && len(has) > 1 && isVersion(has[len(has)-1]) && path.Base(path.Dir(pkg)) == f.Package
-}
-
-func isVersion(element string) bool {
-	digits, ok := strings.CutPrefix(element, "v")
-	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }

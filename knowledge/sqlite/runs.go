@@ -101,3 +101,17 @@ func (s *Store) Runs(ctx context.Context, ids []int64) ([]knowledge.Run, error) 
 			GROUP BY r.id ORDER BY count(*) DESC, r.package, r.test, r.trace`, array(symbols))
 	})
 }
+
+// Executions is of [knowledge.Store]. A file has no traces, but what was indexed of those beside a repository.
+func (s *Store) Executions(ctx context.Context, f knowledge.FunctionName, limit int) ([]knowledge.Execution, error) {
+	return rows.Executions(f,
+		s.query(ctx, "SELECT id, package, name FROM symbol WHERE name = ?1 OR substr(name, -length(?1) - 1) = '.' || ?1 ORDER BY package, name, nth, base", f.Name),
+		func(symbols []int64) rows.Query {
+			// Of the rows of a group that has a greatest one, SQLite takes the other columns from that.
+			return s.query(ctx, `SELECT symbol, calls, trace, '', revision, package, test, command, '', passed, 0, 0 FROM (
+					SELECT a.key AS nth, n.symbol, n.calls, r.*, max(r.id)
+					FROM json_each(?1) a JOIN ran n ON n.symbol = a.value JOIN run r ON r.id = n.run
+					GROUP BY n.symbol, r.package, r.test, CASE WHEN r.test = '' THEN r.command END)
+				ORDER BY nth, package, test, command, trace LIMIT ?2`, array(symbols), limit)
+		})
+}
