@@ -10,6 +10,9 @@ import (
 // ErrNotIndexed says that nothing is known of the sources that somebody asks about.
 var ErrNotIndexed = errors.New("nothing of the source is indexed yet")
 
+// ErrUnwritable says that a store takes nothing in: it is for reading, or its server is.
+var ErrUnwritable = errors.New("nothing can be written into the store")
+
 // Reader is what locating, the viewer and agents read.
 type Reader interface {
 	Repositories(ctx context.Context) ([]Repository, error)

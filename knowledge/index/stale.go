@@ -125,7 +125,7 @@ const RefreshLimit = time.Second
 // Refresh is for commands that read a store. It looks at all repositories, or those that
 // are named by number, and brings up to date the ones for which that takes less than the limit. What it left stale,
 // and what it could not look at, is in the list. Calls are not made: see
-// [knowledge.Repository.Calls].
+// [knowledge.Repository.Calls]. In a store that can't be written all stays as it is, and stale.
 func Refresh(ctx context.Context, w Store, limit time.Duration, repositories []int64, o Options) (left []*Staleness, err error) {
 	all, err := w.Repositories(ctx)
 	if err != nil {
@@ -149,9 +149,16 @@ func Refresh(ctx context.Context, w Store, limit time.Duration, repositories []i
 			continue
 		}
 		o.URL = r.URL
-		if _, err := s.plan.update(ctx, w, o, &Result{}); err != nil {
+		if _, err := s.plan.update(ctx, w, o, &Result{}); errors.Is(err, knowledge.ErrUnwritable) {
+			if s.Is() {
+				left = append(left, s)
+			}
+		} else if err != nil {
 			return left, err
 		}
 	}
-	return left, updateRuns(ctx, w, o.Traces, &Result{})
+	if err := updateRuns(ctx, w, o.Traces, &Result{}); !errors.Is(err, knowledge.ErrUnwritable) {
+		return left, err
+	}
+	return left, nil
 }

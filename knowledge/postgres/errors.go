@@ -117,6 +117,9 @@ func (e *UnwritableError) Error() string {
 
 func (e *UnwritableError) Unwrap() error { return e.Err }
 
+// Is makes it [knowledge.ErrUnwritable].
+func (e *UnwritableError) Is(target error) bool { return target == knowledge.ErrUnwritable }
+
 // FullError says that the server's disk is full.
 type FullError struct{ Server string }
 

@@ -32,6 +32,9 @@ func (e *UnwritableError) Error() string {
 
 func (e *UnwritableError) Unwrap() error { return e.Err }
 
+// Is makes it [knowledge.ErrUnwritable].
+func (e *UnwritableError) Is(target error) bool { return target == knowledge.ErrUnwritable }
+
 // FullError says that the disk is full. What was written before is kept.
 type FullError struct{ File string }
 
