@@ -17,20 +17,26 @@ type Followed struct {
 	URL       string     `json:"url"`              // with a branch or tag after "#"
 	Commit    string     `json:"commit,omitempty"` // the newest that was seen
 	Summaries bool       `json:"summaries"`
+	Record    bool       `json:"record"` // its tests are recorded
 	Checked   *time.Time `json:"checked,omitempty"`
 	Problem   string     `json:"problem,omitempty"` // of the last look
 }
 
-// Follow has workers look after a URL, and make summaries of what it has if wanted. It reports whether that is new. The URL has no secret: see
-// [Check].
-func (q *Queue) Follow(ctx context.Context, url string, summaries bool) (added bool, err error) {
+// Wanted is what is to be done for a followed URL beside indexing it.
+type Wanted struct{ Summaries, Record bool }
+
+// Follow has workers look after a URL. It reports whether that is new. What was wanted before still is. The URL has no
+// secret: see [Check].
+func (q *Queue) Follow(ctx context.Context, url string, w Wanted) (added bool, err error) {
 	if err := Check(url); err != nil {
 		return false, err
 	}
 	err = q.store.Transaction(ctx, func(tx pgx.Tx) error {
 		// One that is followed already is looked at again, at once.
-		return tx.QueryRow(ctx, "INSERT INTO followed (project, url, summaries) VALUES ($1, $2, $3) ON CONFLICT (project, url) DO UPDATE SET checked = NULL, summaries = excluded.summaries OR followed.summaries, revision = CASE WHEN excluded.summaries > followed.summaries THEN '' ELSE followed.revision END RETURNING xmax = 0",
-			q.project, index.Shown(url), summaries).Scan(&added)
+		return tx.QueryRow(ctx, `INSERT INTO followed (project, url, summaries, record) VALUES ($1, $2, $3, $4) ON CONFLICT (project, url) DO UPDATE SET checked = NULL,
+			summaries = excluded.summaries OR followed.summaries, record = excluded.record OR followed.record,
+			revision = CASE WHEN excluded.summaries > followed.summaries OR excluded.record > followed.record THEN '' ELSE followed.revision END RETURNING xmax = 0`,
+			q.project, index.Shown(url), w.Summaries, w.Record).Scan(&added)
 	})
 	return added, err
 }
@@ -61,7 +67,7 @@ func (q *Queue) Unfollow(ctx context.Context, url string) (was bool, err error) 
 
 // Followed lists the followed URLs by name.
 func (q *Queue) Followed(ctx context.Context) ([]Followed, error) {
-	rows, err := q.pool.Query(ctx, "SELECT url, revision, summaries, checked, problem FROM followed ORDER BY url")
+	rows, err := q.pool.Query(ctx, "SELECT url, revision, summaries, record, checked, problem FROM followed ORDER BY url")
 	if err != nil {
 		return nil, q.store.Explain(ctx, err)
 	}
@@ -80,16 +86,19 @@ func (q *Queue) superseded(ctx context.Context, t Task) (bool, error) {
 	return err == nil && newest != "" && newest != t.Version, q.store.Explain(ctx, err)
 }
 
-// summariseFollowed adds the job for the summaries of a URL that was indexed, if they are wanted.
-func (q *Queue) summariseFollowed(ctx context.Context, t Task) error {
+// addWanted adds the jobs for what else is wanted of a URL that was indexed.
+func (q *Queue) addWanted(ctx context.Context, t Task) error {
 	return q.store.Transaction(ctx, func(tx pgx.Tx) error {
-		var wanted bool
-		err := tx.QueryRow(ctx, "SELECT summaries FROM followed WHERE url = $1", t.What).Scan(&wanted)
+		var w Wanted
+		err := tx.QueryRow(ctx, "SELECT summaries, record FROM followed WHERE url = $1", t.What).Scan(&w.Summaries, &w.Record)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
-		if err == nil && wanted {
+		if err == nil && w.Summaries {
 			_, _, err = q.add(ctx, tx, Task{Summarise, t.What, t.Version}, Derived)
+		}
+		if err == nil && w.Record {
+			_, _, err = q.add(ctx, tx, Task{Record, t.What, t.Version}, Derived)
 		}
 		return err
 	})

@@ -90,7 +90,7 @@ func known(t testing.TB, s *postgres.Store, url string) *knowledge.Repository {
 // look has a session look at a followed URL now.
 func look(t testing.TB, s *session, url string) {
 	t.Helper()
-	if _, err := s.queue.Follow(t.Context(), url, false); err != nil {
+	if _, err := s.queue.Follow(t.Context(), url, Wanted{}); err != nil {
 		t.Fatal(err)
 	}
 	if due, err := s.refreshOne(t.Context()); !due || err != nil {
@@ -106,7 +106,7 @@ func TestFollow(t *testing.T) {
 	first := r.commit("One")
 	s := indexer(t, url, r.dir)
 	q := s.queue
-	if added, err := q.Follow(t.Context(), r.url("#main"), false); err != nil || !added {
+	if added, err := q.Follow(t.Context(), r.url("#main"), Wanted{}); err != nil || !added {
 		t.Fatal(added, err)
 	}
 	for range 2 {
@@ -156,7 +156,7 @@ func TestLooksKilled(t *testing.T) {
 	r := newRepo(t)
 	commit := r.commit("One")
 	first, second := indexer(t, url, r.dir), indexer(t, url, r.dir)
-	if _, err := second.queue.Follow(t.Context(), r.url(""), false); err != nil {
+	if _, err := second.queue.Follow(t.Context(), r.url(""), Wanted{}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -45,7 +45,7 @@ func (s *session) index(ctx context.Context, t Task) error {
 		}
 	}
 	// Also if a worker was killed that had not come to it.
-	return s.queue.summariseFollowed(ctx, t)
+	return s.queue.addWanted(ctx, t)
 }
 
 // update clones a URL and indexes it.

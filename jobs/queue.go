@@ -100,6 +100,8 @@ func (t Task) args() (river.JobArgs, error) {
 		return indexArgs{t}, nil
 	case Summarise:
 		return summariseArgs{t}, nil
+	case Record:
+		return recordArgs{t}, nil
 	}
 	return nil, fmt.Errorf("%q is no kind of job", t.Kind)
 }

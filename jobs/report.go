@@ -14,6 +14,7 @@ type Report struct {
 	Workers  []Process  `json:"workers"`
 	Limits   []Limit    `json:"limits"`
 	Spent    []Spent    `json:"spent"`
+	Recorded []Recorded `json:"recorded"` // the newest of each followed URL
 }
 
 // Report says what there is to do; since says from when on that counts which was done. See [Queue.Jobs].
@@ -32,7 +33,10 @@ func (q *Queue) Report(ctx context.Context, since time.Time) (*Report, error) {
 	if r.Limits, err = q.Limits(ctx); err != nil {
 		return nil, err
 	}
-	r.Spent, err = q.Spent(ctx)
+	if r.Spent, err = q.Spent(ctx); err != nil {
+		return nil, err
+	}
+	r.Recorded, err = q.Recorded(ctx)
 	return r, err
 }
 

@@ -99,7 +99,7 @@ func indexAll(t testing.TB, server *postgrestest.Server, url, repositories strin
 	t.Helper()
 	q := opened(t, url)
 	for i := range s.repositories {
-		if _, err := q.Follow(t.Context(), fmt.Sprintf("file://%s/r%d#main", repositories, i), false); err != nil {
+		if _, err := q.Follow(t.Context(), fmt.Sprintf("file://%s/r%d#main", repositories, i), Wanted{}); err != nil {
 			t.Fatal(err)
 		}
 	}

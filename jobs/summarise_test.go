@@ -90,7 +90,7 @@ func TestSummariseTogether(t *testing.T) {
 			}
 		}
 		commit := r.commit(fmt.Sprintf("Own%d", i))
-		if _, err := q.Follow(t.Context(), r.url(""), true); err != nil {
+		if _, err := q.Follow(t.Context(), r.url(""), Wanted{Summaries: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := first.index(t.Context(), Task{Index, r.url(""), commit}); err != nil {

@@ -16,10 +16,12 @@ const (
 	Index Kind = "index"
 	// Summarise has a model say what the units of an indexed git URL do. Its version is the commit.
 	Summarise Kind = "summarise"
+	// Record records the tests of a git URL. Its version is the commit.
+	Record Kind = "record"
 )
 
 // Kinds are all kinds.
-func Kinds() []Kind { return []Kind{Index, Summarise} }
+func Kinds() []Kind { return []Kind{Index, Summarise, Record} }
 
 // ParseKinds reads kinds with commas between them; "" is Index, which takes nothing but git.
 func ParseKinds(s string) ([]Kind, error) {
@@ -34,7 +36,7 @@ func ParseKinds(s string) ([]Kind, error) {
 			for _, k := range Kinds() {
 				all = append(all, string(k))
 			}
-			return nil, fmt.Errorf("%q is no kind of job: must be %s", name, strings.Join(all, " or "))
+			return nil, fmt.Errorf("%q is no kind of job: must be one of %s", name, strings.Join(all, ", "))
 		}
 		if !slices.Contains(list, k) {
 			list = append(list, k)
@@ -80,6 +82,7 @@ func pause(n int) time.Duration {
 type (
 	indexArgs     struct{ Task }
 	summariseArgs struct{ Task }
+	recordArgs    struct{ Task }
 )
 
 // Kind is of [river.JobArgs].
@@ -87,3 +90,6 @@ func (indexArgs) Kind() string { return string(Index) }
 
 // Kind is of [river.JobArgs].
 func (summariseArgs) Kind() string { return string(Summarise) }
+
+// Kind is of [river.JobArgs].
+func (recordArgs) Kind() string { return string(Record) }

@@ -34,6 +34,8 @@ type Worker struct {
 	Refresh time.Duration
 	// Summaries is how summaries are made; nil if Summarise is not among the kinds.
 	Summaries *Summaries
+	// Recordings is how tests are recorded; nil if Record is not among the kinds.
+	Recordings *Recordings
 	// Mask hides secrets in errors, which are kept; nil hides none.
 	Mask func(string) string
 	// Note says what happens to the worker, not to its jobs; nil says nothing.
@@ -139,6 +141,8 @@ func (s *session) newClient() (*river.Client[pgx.Tx], error) {
 			river.AddWorker(workers, &work[indexArgs]{s: s, do: s.index, task: func(a indexArgs) Task { return a.Task }})
 		case Summarise:
 			river.AddWorker(workers, &work[summariseArgs]{s: s, do: s.summarise, task: func(a summariseArgs) Task { return a.Task }, unbounded: true})
+		case Record:
+			river.AddWorker(workers, &work[recordArgs]{s: s, do: s.record, task: func(a recordArgs) Task { return a.Task }})
 		}
 	}
 	const week = 7 * 24 * time.Hour

@@ -55,7 +55,7 @@ var layers = map[string][]string{
 	"knowledge/sqlite":        {"code", "knowledge", "knowledge/rows"},
 	"knowledge/postgres":      {"code", "knowledge", "knowledge/rows"},
 	"knowledge/stores":        {"code", "filelock", "knowledge", "knowledge/index", "knowledge/lookup", "knowledge/postgres", "knowledge/rows", "knowledge/sqlite"},
-	"jobs":                    {"code", "knowledge", "knowledge/index", "knowledge/postgres", "llm", "llm/metered", "llm/throttle", "summary"},
+	"jobs":                    {"code", "knowledge", "knowledge/index", "knowledge/postgres", "llm", "llm/metered", "llm/throttle", "phrase", "repair/patch", "repair/sandbox", "repair/trial", "summary", "trace/store"},
 	"jobs/monitor":            {"jobs"},
 	"knowledge/lookup":        {"code", "knowledge", "trace/symbol", "visible"},
 	"knowledge/sources":       {"knowledge", "knowledge/index", "knowledge/lookup", "locate"},
@@ -151,7 +151,7 @@ var only = map[string][]string{
 	"github.com/bluekeyes/go-gitdiff":   {"repair/patch"},
 	"net/http":                          {"jobs/monitor", "llm", "llm/llmtest", "viewer"},
 	"testing":                           {"bench/corpus/corpustest", "fixtures", "fixtures/random", "fixtures/real", "knowledge/knowledgetest", "knowledge/postgres/postgrestest", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
-	"os/exec":                           {"code/calls", "repair/patch", "repair/sandbox", "repair/trial", "knowledge/index", "knowledge/postgres/postgrestest", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "trace/rebuild", "bench/corpus", "bench/corpus/corpustest", "bench/affected", "bench/ranking", "bench/trials", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"code/calls", "jobs", "repair/patch", "repair/sandbox", "repair/trial", "knowledge/index", "knowledge/postgres/postgrestest", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "trace/rebuild", "bench/corpus", "bench/corpus/corpustest", "bench/affected", "bench/ranking", "bench/trials", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

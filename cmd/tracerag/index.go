@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tracerag/jobs"
 	"tracerag/knowledge/index"
 	"tracerag/memory"
 	"tracerag/phrase"
@@ -45,6 +46,7 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	edges := f.String("edges", "auto", "make the calls between declarations: yes, no, or auto: if they take less than "+phrase.Duration(mostCalls))
 	forget := f.Bool("forget", false, "remove the named repositories from the index: by directory, URL or name")
 	follow := f.Bool("follow", false, "have workers index these URLs, and each new commit of theirs (a branch or tag after #);\n--forget ends it")
+	recordTests := f.Bool("record", false, "with --follow: also have workers record the tests of each commit, in a sandbox")
 	copyTo := f.String("copy-to", "", "copy all that is known into `PLACE`, an empty file or database, and index nothing")
 	asJSON := f.Bool("json", false, "print what was made as JSON")
 	a.section(f, "The model")
@@ -58,6 +60,9 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if err := m.check(); err != nil {
 		return a.usage(c, err.Error())
+	}
+	if *recordTests && !*follow {
+		return a.usage(c, "--record is for --follow: tracerag run --each records tests here")
 	}
 	if *ran != "" && !*summaries {
 		return a.usage(c, "--ran says which summaries are made: add --summaries")
@@ -90,9 +95,9 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if *follow {
 		if f.NArg() == 0 || *forget || *ran != "" || e.model != "" || *asJSON {
-			return a.usage(c, "--follow takes URLs, and leaves the work to workers: leave out the other flags but --summaries")
+			return a.usage(c, "--follow takes URLs, and leaves the work to workers: leave out the other flags but --summaries and --record")
 		}
-		if err := a.follow(ctx, &k, f.Args(), *summaries); err != nil {
+		if err := a.follow(ctx, &k, f.Args(), jobs.Wanted{Summaries: *summaries, Record: *recordTests}); err != nil {
 			return a.fail(err)
 		}
 		return exitOK

@@ -199,6 +199,11 @@ func (a *app) printJobs(r *jobs.Report) error {
 			line, _, _ := strings.Cut(u.Problem, "\n")
 			fmt.Fprintf(&b, "    %s\n", visible.Line(line))
 		}
+		for _, x := range r.Recorded {
+			if x.URL == u.URL {
+				b.WriteString(recordedLine(&x))
+			}
+		}
 	}
 	b.WriteString("\nworkers:\n")
 	for _, w := range r.Workers {

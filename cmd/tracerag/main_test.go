@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -26,6 +27,7 @@ import (
 
 	"tracerag/fixtures"
 	"tracerag/llm/llmtest"
+	"tracerag/repair/sandbox"
 	"tracerag/trace/store"
 )
 
@@ -77,6 +79,10 @@ func TestScripts(t *testing.T) {
 				return runtime.GOOS == "linux" && runtime.GOARCH == "amd64", nil
 			case "postgres":
 				return hasPostgres()
+			case "sandbox":
+				exe, err := exec.LookPath("tracerag")
+				_, limits, _ := sandbox.New([]string{exe, sandboxArg}).Check(context.Background())
+				return len(unenforced(limits)) == 0, err
 			case "root":
 				return os.Getuid() == 0, nil
 			}

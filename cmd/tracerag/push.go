@@ -1,20 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"path/filepath"
 
-	"tracerag/knowledge"
 	"tracerag/knowledge/index"
 	"tracerag/phrase"
-	"tracerag/session"
-	"tracerag/trace"
-	"tracerag/trace/store"
 )
 
 const pushHelp = `
@@ -97,33 +88,4 @@ func runPush(a *app, ctx context.Context, c *command, args []string) int {
 		}
 	}
 	return exitOK
-}
-
-// mostPushed is how large a trace's file may be: PostgreSQL's limit of a value is not far above.
-const mostPushed = 512 << 20
-
-// push takes a trace into a team's database. commit is what the user says, here that of the working tree.
-func push(ctx context.Context, s *session.Session, db knowledge.Traces, e store.Entry, commit, here string) (bool, error) {
-	if e.Size > mostPushed {
-		return false, fmt.Errorf("its file has %d MiB, and a database takes %d MiB\nname the other traces", e.Size>>20, mostPushed>>20)
-	}
-	t, _, err := s.Load(e.Path)
-	if err != nil {
-		return false, err
-	}
-	var file bytes.Buffer
-	if err := t.Write(&file); err != nil {
-		return false, err
-	}
-	run, executed := index.Executed(t)
-	sum := sha256.Sum256(file.Bytes())
-	return db.PushTrace(ctx, knowledge.KeptTrace{
-		ID: hex.EncodeToString(sum[:])[:knowledge.TraceIDLength], Module: tracedModule(t), Commit: cmp.Or(commit, run.Snapshot, here),
-		Package: run.Package, Test: run.Test, Command: run.Command, Name: t.Name, Passed: run.Passed, Recorded: e.Saved,
-	}, file.Bytes(), executed)
-}
-
-// tracedModule is the module of a trace's program, or else its package.
-func tracedModule(t *trace.Trace) string {
-	return cmp.Or(t.Program.Main.Path, t.Program.MainPath, filepath.Base(t.Program.Path))
 }

@@ -41,7 +41,7 @@ func (a *app) queue(ctx context.Context, k *knowledgeFlags) (*jobs.Queue, func()
 }
 
 // follow has workers look after git URLs: all of them or none.
-func (a *app) follow(ctx context.Context, k *knowledgeFlags, urls []string, summaries bool) error {
+func (a *app) follow(ctx context.Context, k *knowledgeFlags, urls []string, wanted jobs.Wanted) error {
 	for _, url := range urls {
 		if err := jobs.Check(url); err != nil {
 			return err
@@ -53,7 +53,7 @@ func (a *app) follow(ctx context.Context, k *knowledgeFlags, urls []string, summ
 	}
 	defer end()
 	for _, url := range urls {
-		added, err := q.Follow(ctx, url, summaries)
+		added, err := q.Follow(ctx, url, wanted)
 		if err != nil {
 			return err
 		}

@@ -30,18 +30,20 @@ as many machines as you like, and stop or kill them at will: others go on with t
   tracerag worker --knowledge postgres://me@db/team
   tracerag worker --parallel 4 --refresh 1m
   tracerag worker --jobs summarise --model gpt-5.4     summaries of what is followed with --summaries
+  tracerag worker --jobs record --keep 20              traces of the tests of what is followed with --record
 
 Ctrl-C or SIGTERM lets it end when its jobs have ended. A second one ends it at once, and its jobs
 go back into the queue. While PostgreSQL is down it waits.
 
 It clones with the keys and the credential helper of its user what members of the project name. File URLs
-are taken only below --files.`
+are taken only below --files. Tests of a repository run in a sandbox (docs/sandbox.md), without network and
+without your keys.`
 
 func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, workerHelp)
 	var k knowledgeFlags
 	k.add(f)
-	kinds := f.String("jobs", "", "work on these `KINDS` of jobs, with commas between: index, summarise (default: index)")
+	kinds := f.String("jobs", "", "work on these `KINDS` of jobs, with commas between: index, summarise, record (default: index)")
 	var m meteredFlags
 	parallel := f.Int("parallel", 2, "work on `N` jobs at a time")
 	refresh := f.Duration("refresh", 5*time.Minute, "look for new commits of followed URLs once in this `TIME`")
@@ -49,6 +51,9 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	listen := f.String("listen", "", "serve /healthz and /metrics (Prometheus) at `ADDR`: a port of this machine alone, or HOST:PORT")
 	a.section(f, "The model, for --jobs summarise")
 	m.addAsked(f)
+	var r recordingFlags
+	a.section(f, "Tests, for --jobs record")
+	r.add(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
@@ -65,6 +70,14 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if slices.Contains(w.Kinds, jobs.Summarise) {
 		if w.Summaries, err = a.workerModel(&m); err != nil {
+			return a.fail(err)
+		}
+	}
+	if slices.Contains(w.Kinds, jobs.Record) {
+		if err := r.check(); err != nil {
+			return a.usage(c, err.Error())
+		}
+		if w.Recordings, err = a.workerRecordings(ctx, &r); err != nil {
 			return a.fail(err)
 		}
 	}

@@ -39,6 +39,7 @@ func TestKeysApart(t *testing.T) {
 		"INSERT INTO tracerag.spent VALUES ($1, 'm', '2026-01-01', 1, 1, 1)",
 		"INSERT INTO tracerag.claim VALUES ($1, 1, '1', 1)",
 		"INSERT INTO tracerag.trace VALUES ($1, '0123456789abcdef', 'm', 'n', now(), 'x')",
+		"INSERT INTO tracerag.recorded VALUES ($1, 'https://example.com/r', 'c', 1, 0, '')",
 	} {
 		if _, err := super.Exec(ctx, query, one.project); err != nil {
 			t.Fatal(err)

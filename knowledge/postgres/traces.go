@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 
+	"github.com/jackc/pgx/v5"
+
 	"tracerag/knowledge"
 	"tracerag/knowledge/rows"
 )
@@ -12,14 +14,33 @@ var _ knowledge.Traces = (*Store)(nil)
 // PushTrace is of [knowledge.Traces]. Its run is of no machine, and by its longer ID another one than that of a directory.
 func (s *Store) PushTrace(ctx context.Context, k knowledge.KeptTrace, file []byte, x knowledge.Executed) (added bool, err error) {
 	err = s.writing(ctx, func(t *transaction) error {
-		n, err := t.exec("INSERT INTO trace (project, id, module, name, recorded, file) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
-			s.project, k.ID, k.Module, k.Name, k.Recorded, file)
-		if added = n > 0; err != nil || !added {
-			return err
-		}
-		return t.addRun("", knowledge.Run{Trace: k.ID, Package: k.Package, Test: k.Test, Command: k.Command, Snapshot: k.Commit, Passed: k.Passed}, x)
+		added, err = t.pushTrace(k, file, x)
+		return err
 	})
 	return added && err == nil, err
+}
+
+func (t *transaction) pushTrace(k knowledge.KeptTrace, file []byte, x knowledge.Executed) (added bool, err error) {
+	n, err := t.exec("INSERT INTO trace (project, id, module, name, recorded, file) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+		t.s.project, k.ID, k.Module, k.Name, k.Recorded, file)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, t.addRun("", knowledge.Run{Trace: k.ID, Package: k.Package, Test: k.Test, Command: k.Command, Snapshot: k.Commit, Passed: k.Passed}, x)
+}
+
+// PushTraces takes in the traces that each calls push with, and what with writes: all or none. Both may be called again.
+func (s *Store) PushTraces(ctx context.Context, each func(push func(knowledge.KeptTrace, []byte, knowledge.Executed) error) error, with func(tx pgx.Tx) error) error {
+	return s.writing(ctx, func(t *transaction) error {
+		err := each(func(k knowledge.KeptTrace, file []byte, x knowledge.Executed) error {
+			_, err := t.pushTrace(k, file, x)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return with(t.tx)
+	})
 }
 
 // keptColumns are those of [rows.ReadKept], of trace t and run r.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"tracerag/repair/patch"
+	"tracerag/repair/sandbox"
 )
 
 // Copy is a copy of the tree with a patch, for commands that are no verdict.
@@ -92,10 +93,15 @@ func (c *Copy) Scratch() (string, error) {
 func (c *Copy) Run(ctx context.Context, dir string, args, env []string, write ...string) (code int, output string, err error) {
 	r, err := c.slot.run(ctx, call{args: args, dir: filepath.Join(c.Root, filepath.FromSlash(dir)), tests: true, env: env, write: write})
 	if err == nil && r.Stopped != "" {
-		err = fmt.Errorf("the limit of %s ended it", r.Stopped)
+		err = &StoppedError{r.Stopped}
 	}
 	return r.Code, r.out, err
 }
+
+// StoppedError says which limit ended a command.
+type StoppedError struct{ By sandbox.Reason }
+
+func (e *StoppedError) Error() string { return fmt.Sprintf("the limit of %s ended it", e.By) }
 
 // Snapshot is the directory of the tree as it was when the trial was opened. It never changes: a change
 // that is made from it fits, even if the user edits the files meanwhile.

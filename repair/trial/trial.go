@@ -55,6 +55,9 @@ type Options struct {
 	Runs    int      // of the tests before any change; 0: 3
 	Limits  sandbox.Limits
 	Environ []string // the user's environment; nil: this process's
+	// Alone refuses a tree that names directories outside of it: commands could read them. It is for a tree that
+	// somebody else wrote.
+	Alone bool
 
 	// Run runs a command: sandbox.Sandbox.Run.
 	Run func(context.Context, sandbox.Command) (sandbox.Result, error)
@@ -155,6 +158,9 @@ func Open(ctx context.Context, o Options) (_ *Trial, err error) {
 	if t.around, err = look(t.tree.root, t.tree.files, t.goEnv.work); err != nil {
 		return nil, err
 	}
+	if o.Alone && len(t.around.links) > 0 {
+		return nil, &NotAloneError{sortedKeys(t.around.links)[0]}
+	}
 	if t.dir, t.end, err = begin(ctx, o.Scratch); err != nil {
 		return nil, err
 	}
@@ -187,6 +193,13 @@ func Open(ctx context.Context, o Options) (_ *Trial, err error) {
 		t.slots <- &slot{trial: t, around: filepath.Join(at, "tree"), temp: filepath.Join(at, "temp"), out: filepath.Join(at, "out")}
 	}
 	return t, nil
+}
+
+// NotAloneError is the error of a tree that names what is outside of it, where that is refused.
+type NotAloneError struct{ Path string }
+
+func (e *NotAloneError) Error() string {
+	return fmt.Sprintf("it needs %s, which is outside of the repository", e.Path)
 }
 
 // Close removes the copies. Nothing may run any more.
