@@ -39,6 +39,9 @@ It clones with the keys and the credential helper of its user what members of th
 are taken only below --files. Tests of a repository run in a sandbox (docs/sandbox.md), without network and
 without your keys.`
 
+// mostParallel is more than any machine has use for: each job may hold a connection and a process.
+const mostParallel = 1000
+
 func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, workerHelp)
 	var k knowledgeFlags
@@ -60,8 +63,8 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	if f.NArg() > 0 {
 		return a.usage(c, "unexpected argument: worker takes only flags; tracerag index --follow URL names what to index")
 	}
-	if *parallel < 1 || *refresh < time.Second {
-		return a.usage(c, "--parallel must be at least 1, --refresh at least 1s")
+	if *parallel < 1 || *parallel > mostParallel || *refresh < time.Second {
+		return a.usage(c, fmt.Sprintf("--parallel must be 1 to %d, --refresh at least 1s", mostParallel))
 	}
 	w := &jobs.Worker{Parallel: *parallel, Refresh: *refresh, Mask: a.masker().Text}
 	var err error
