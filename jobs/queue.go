@@ -102,6 +102,8 @@ func (t Task) args() (river.JobArgs, error) {
 		return summariseArgs{t}, nil
 	case Record:
 		return recordArgs{t}, nil
+	case Locate:
+		return locateArgs{t}, nil
 	}
 	return nil, fmt.Errorf("%q is no kind of job", t.Kind)
 }

@@ -18,10 +18,12 @@ const (
 	Summarise Kind = "summarise"
 	// Record records the tests of a git URL. Its version is the commit.
 	Record Kind = "record"
+	// Locate finds the places of a report. It is what who asks calls it; its version is a hash of what is asked.
+	Locate Kind = "locate"
 )
 
 // Kinds are all kinds.
-func Kinds() []Kind { return []Kind{Index, Summarise, Record} }
+func Kinds() []Kind { return []Kind{Index, Summarise, Record, Locate} }
 
 // ParseKinds reads kinds with commas between them; "" is Index, which takes nothing but git.
 func ParseKinds(s string) ([]Kind, error) {
@@ -48,7 +50,7 @@ func ParseKinds(s string) ([]Kind, error) {
 // Task is what a job is to do. Equal tasks are one job.
 type Task struct {
 	Kind    Kind   `json:"-"`
-	What    string `json:"what"`    // a git URL, with a branch or tag after "#"
+	What    string `json:"what"`    // a git URL, with a branch or tag after "#"; of [Locate] a report's ID
 	Version string `json:"version"` // of what
 }
 
@@ -60,6 +62,7 @@ const (
 	Asked   Priority = 1 // a person waits for it
 	Changed Priority = 2 // something that is followed has changed
 	Derived Priority = 3 // it may be done at night
+	Night   Priority = 4 // after all else
 )
 
 // tries is how often a job is tried before it is set aside. With the pauses between that takes six hours: a server
@@ -83,6 +86,7 @@ type (
 	indexArgs     struct{ Task }
 	summariseArgs struct{ Task }
 	recordArgs    struct{ Task }
+	locateArgs    struct{ Task }
 )
 
 // Kind is of [river.JobArgs].
@@ -93,3 +97,6 @@ func (summariseArgs) Kind() string { return string(Summarise) }
 
 // Kind is of [river.JobArgs].
 func (recordArgs) Kind() string { return string(Record) }
+
+// Kind is of [river.JobArgs].
+func (locateArgs) Kind() string { return string(Locate) }

@@ -36,6 +36,8 @@ type Worker struct {
 	Summaries *Summaries
 	// Recordings is how tests are recorded; nil if Record is not among the kinds.
 	Recordings *Recordings
+	// Locator is how reports are located; nil if Locate is not among the kinds.
+	Locator Locator
 	// Mask hides secrets in errors, which are kept; nil hides none.
 	Mask func(string) string
 	// Note says what happens to the worker, not to its jobs; nil says nothing.
@@ -143,6 +145,8 @@ func (s *session) newClient() (*river.Client[pgx.Tx], error) {
 			river.AddWorker(workers, &work[summariseArgs]{s: s, do: s.summarise, task: func(a summariseArgs) Task { return a.Task }, unbounded: true})
 		case Record:
 			river.AddWorker(workers, &work[recordArgs]{s: s, do: s.record, task: func(a recordArgs) Task { return a.Task }})
+		case Locate:
+			river.AddWorker(workers, &work[locateArgs]{s: s, do: s.locate, task: func(a locateArgs) Task { return a.Task }})
 		}
 	}
 	const week = 7 * 24 * time.Hour

@@ -55,7 +55,7 @@ var layers = map[string][]string{
 	"knowledge/sqlite":        {"code", "knowledge", "knowledge/rows"},
 	"knowledge/postgres":      {"code", "knowledge", "knowledge/rows"},
 	"knowledge/stores":        {"code", "filelock", "knowledge", "knowledge/index", "knowledge/lookup", "knowledge/postgres", "knowledge/rows", "knowledge/sqlite"},
-	"jobs":                    {"code", "knowledge", "knowledge/index", "knowledge/postgres", "llm", "llm/metered", "llm/throttle", "phrase", "repair/patch", "repair/sandbox", "repair/trial", "summary", "trace/store"},
+	"jobs":                    {"code", "knowledge", "knowledge/index", "knowledge/postgres", "llm", "llm/metered", "llm/throttle", "locate", "phrase", "repair/patch", "repair/sandbox", "repair/trial", "summary", "trace/store"},
 	"jobs/monitor":            {"jobs"},
 	"knowledge/lookup":        {"code", "knowledge", "trace/symbol", "visible"},
 	"knowledge/sources":       {"knowledge", "knowledge/index", "knowledge/lookup", "locate"},

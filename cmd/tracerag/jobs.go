@@ -21,6 +21,11 @@ URLs, the workers, and what models were asked by day.
   tracerag jobs cancel 17                 a job that runs ends within seconds
   tracerag jobs retry 17 18               have failed jobs done again, or waiting ones now
   tracerag jobs limit gpt-5.4 --rate 60 --cost-a-day 5
+  tracerag jobs locate reports.jsonl      have workers say what each report is about
+  tracerag jobs answers BUG-17            what they found; without an ID all answers of the last four weeks
+
+A line of reports is {"id": "BUG-17", "report": "the border is cut"}, with "in" as for locate --in. They go before
+other jobs, and with --night after them.
 
 limit says how often all workers together ask a model, and for how much a day (of UTC). It replaces the limits
 that were there; a limit that is not given is none. What does not fit into a day is put off until the next.
@@ -34,6 +39,7 @@ func runJobs(a *app, ctx context.Context, c *command, args []string) int {
 	k.add(f)
 	all := f.Bool("all", false, "also list what was done or cancelled in the last week")
 	asJSON := f.Bool("json", false, "print them as JSON")
+	night := f.Bool("night", false, "locate: after what else waits")
 	var limit jobs.Limit
 	f.Float64Var(&limit.PerMinute, "rate", 0, "limit: at most `N` questions a minute")
 	f.Float64Var(&limit.Cost, "cost-a-day", 0, "limit: at most this many US `DOLLARS` a day, at list prices")
@@ -50,9 +56,15 @@ func runJobs(a *app, ctx context.Context, c *command, args []string) int {
 		}
 	} else if limited {
 		return a.usage(c, "--rate, --cost-a-day and --tokens-a-day are of tracerag jobs limit MODEL")
-	} else if f.NArg() > 0 {
+	} else if f.Arg(0) == "locate" {
+		if f.NArg() != 2 {
+			return a.usage(c, "locate takes a file of reports, or - for standard input")
+		}
+	} else if *night {
+		return a.usage(c, "--night is of tracerag jobs locate FILE")
+	} else if f.NArg() > 0 && f.Arg(0) != "answers" {
 		if verb := f.Arg(0); verb != "cancel" && verb != "retry" {
-			return a.usage(c, fmt.Sprintf("unknown action %q: must be cancel, retry or limit", verb))
+			return a.usage(c, fmt.Sprintf("unknown action %q: must be cancel, retry, limit, locate or answers", verb))
 		}
 		for _, arg := range f.Args()[1:] {
 			id, err := strconv.ParseInt(arg, 10, 64)
@@ -77,6 +89,22 @@ func runJobs(a *app, ctx context.Context, c *command, args []string) int {
 			return a.fail(err)
 		}
 		a.note("all workers together ask %s %s", limit.Model, limitText(limit))
+		return exitOK
+	}
+	switch f.Arg(0) {
+	case "locate":
+		priority := jobs.Asked
+		if *night {
+			priority = jobs.Night
+		}
+		if err := a.locateReports(ctx, q, f.Arg(1), priority); err != nil {
+			return a.fail(err)
+		}
+		return exitOK
+	case "answers":
+		if err := a.printAnswers(ctx, q, f.Args()[1:], *asJSON); err != nil {
+			return a.fail(err)
+		}
 		return exitOK
 	}
 	for _, id := range ids {

@@ -46,7 +46,7 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, workerHelp)
 	var k knowledgeFlags
 	k.add(f)
-	kinds := f.String("jobs", "", "work on these `KINDS` of jobs, with commas between: index, summarise, record (default: index)")
+	kinds := f.String("jobs", "", "work on these `KINDS` of jobs, with commas between: index, summarise, record, locate (default: index)")
 	var m meteredFlags
 	parallel := f.Int("parallel", 2, "work on `N` jobs at a time")
 	refresh := f.Duration("refresh", 5*time.Minute, "look for new commits of followed URLs once in this `TIME`")
@@ -66,7 +66,7 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	if *parallel < 1 || *parallel > mostParallel || *refresh < time.Second {
 		return a.usage(c, fmt.Sprintf("--parallel must be 1 to %d, --refresh at least 1s", mostParallel))
 	}
-	w := &jobs.Worker{Parallel: *parallel, Refresh: *refresh, Mask: a.masker().Text}
+	w := &jobs.Worker{Parallel: *parallel, Refresh: *refresh, Mask: a.masker().Text, Locator: a.workerLocator}
 	var err error
 	if w.Kinds, err = jobs.ParseKinds(*kinds); err != nil {
 		return a.usage(c, "--jobs: "+err.Error())

@@ -32,6 +32,7 @@ func full(t testing.TB, s *Store, word string) {
 		"INSERT INTO asking (project, model, worker, cost, tokens) VALUES ($1, $2, 1, 1, 1)",
 		"INSERT INTO spent VALUES ($1, $2, '2026-01-01', 1, 1, 1)",
 		"INSERT INTO recorded VALUES ($1, $2, 'c', 1, 0, '')",
+		"INSERT INTO report VALUES ($1, $2, 'id', 'text', '')",
 		"INSERT INTO claim VALUES ($1, 1, convert_to($2, 'UTF8'), 1)",
 		"INSERT INTO " + schema + ".river_job (max_attempts, kind, args) VALUES ($1, $2, '{}')",
 	} {
@@ -106,7 +107,7 @@ func TestProjectsApart(t *testing.T) {
 	}
 	defer conn.Close(ctx)
 	tables, err := forcedTables(ctx, admin)
-	if err != nil || len(tables) != 31 {
+	if err != nil || len(tables) != 32 {
 		t.Fatalf("tables with row-level security: %v, %v", tables, err)
 	}
 	for _, setting := range []string{"payments", "search", "", "1"} {

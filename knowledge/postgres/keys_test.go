@@ -40,6 +40,7 @@ func TestKeysApart(t *testing.T) {
 		"INSERT INTO tracerag.claim VALUES ($1, 1, '1', 1)",
 		"INSERT INTO tracerag.trace VALUES ($1, '0123456789abcdef', 'm', 'n', now(), 'x')",
 		"INSERT INTO tracerag.recorded VALUES ($1, 'https://example.com/r', 'c', 1, 0, '')",
+		"INSERT INTO tracerag.report VALUES ($1, 'k', 'id', 'text', '')",
 	} {
 		if _, err := super.Exec(ctx, query, one.project); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,109 @@
+package jobs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tracerag/knowledge"
+	"tracerag/locate"
+)
+
+// Locator says which functions a question is about, as JSON without secrets.
+type Locator func(ctx context.Context, s knowledge.Store, q locate.Question) (json.RawMessage, error)
+
+// Asking is a report whose places are to be found.
+type Asking struct {
+	ID     string `json:"id"` // what who asks calls it
+	Report string `json:"report"`
+	In     string `json:"in,omitempty"` // see [locate.Question]
+}
+
+// key names what is asked.
+func (a *Asking) key() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", a.ID, a.Report, a.In))
+	return hex.EncodeToString(sum[:])
+}
+
+// Answered is a report, and its answer if there is one.
+type Answered struct {
+	Asking
+	Asked  time.Time       `json:"asked"`
+	Made   *time.Time      `json:"made,omitempty"` // when the answer was made
+	Answer json.RawMessage `json:"answer,omitempty"`
+}
+
+// kept is how long answers are kept.
+const kept = 28 * 24 * time.Hour
+
+// Locate has workers find the places of reports, all or none. What was asked before is asked again: the code may have changed. Until then
+// the old answer stays. It returns how many jobs are new.
+func (q *Queue) Locate(ctx context.Context, list []Asking, p Priority) (added int, err error) {
+	err = q.store.Transaction(ctx, func(tx pgx.Tx) error {
+		added = 0
+		if _, err := tx.Exec(ctx, "DELETE FROM report WHERE asked < now() - $1::interval", kept); err != nil {
+			return err
+		}
+		for i := range list {
+			a := Asking{postgresText(list[i].ID), postgresText(list[i].Report), postgresText(list[i].In)}
+			if _, err := tx.Exec(ctx, "INSERT INTO report (project, key, id, text, within) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (project, key) DO UPDATE SET asked = now()", q.project, a.key(), a.ID, a.Report, a.In); err != nil {
+				return err
+			}
+			_, isNew, err := q.add(ctx, tx, Task{Locate, a.ID, a.key()}, p)
+			if err != nil {
+				return err
+			}
+			if isNew {
+				added++
+			}
+		}
+		return nil
+	})
+	return added, err
+}
+
+// Answers lists the reports of some IDs, or all, in the order in which they were asked.
+func (q *Queue) Answers(ctx context.Context, ids []string) ([]Answered, error) {
+	rows, err := q.pool.Query(ctx, "SELECT id, text, within, asked, made, answer FROM report WHERE cardinality($1::text[]) = 0 OR id = ANY($1) ORDER BY asked, id, key", append([]string{}, ids...))
+	if err != nil {
+		return nil, q.store.Explain(ctx, err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (a Answered, err error) {
+		var answer *string
+		err = row.Scan(&a.ID, &a.Report, &a.In, &a.Asked, &a.Made, &answer)
+		if answer != nil && json.Valid([]byte(*answer)) { // a row may be somebody else's
+			a.Answer = json.RawMessage(*answer)
+		}
+		return a, err
+	})
+	return list, q.store.Explain(ctx, err)
+}
+
+// locate finds the places of a report, by what is known now.
+func (s *session) locate(ctx context.Context, t Task) error {
+	var q locate.Question
+	err := s.queue.pool.QueryRow(ctx, "SELECT text, within FROM report WHERE key = $1", t.Version).Scan(&q.Text, &q.In)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return &FinalError{errors.New("the report was removed meanwhile")}
+	}
+	if err != nil {
+		return s.Store.Explain(ctx, err)
+	}
+	answer, err := s.Locator(ctx, s.Store, q)
+	if _, wrong := errors.AsType[*locate.NoFilesError](err); wrong {
+		return &FinalError{err}
+	}
+	if err != nil {
+		return err
+	}
+	return s.Store.Transaction(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "UPDATE report SET answer = $2, made = clock_timestamp() WHERE key = $1", t.Version, postgresText(string(answer)))
+		return err
+	})
+}
