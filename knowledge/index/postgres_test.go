@@ -22,6 +22,7 @@ func TestOnPostgres(t *testing.T) {
 		test func(*testing.T)
 	}{
 		{"Update", TestUpdate},
+		{"LongNames", TestLongNames},
 		{"Reader", TestReader},
 		{"DerivedFactsStay", TestDerivedFactsStay},
 		{"Stale", TestStale},

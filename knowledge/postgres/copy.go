@@ -68,14 +68,14 @@ func (t target) Insert(into *rows.Table, list [][]any) error {
 			texts := make([]string, len(list))
 			for n, row := range list {
 				if texts[n] = row[i].(string); into.Name == "decl" && c.Name == "short" {
-					texts[n] = fold(texts[n])
+					texts[n] = rows.Key(fold(texts[n]))
 				}
 			}
 			add(c.Name, "text", texts)
 			if into.Name == "member" && c.Name == "name" {
 				folded := make([]string, len(list))
 				for n := range texts {
-					folded[n] = fold(texts[n])
+					folded[n] = rows.Key(fold(texts[n]))
 				}
 				add("folded", "text", folded)
 			}

@@ -79,7 +79,7 @@ func (w *fileWriter) unit(p *knowledge.Parsed, pkg int64, d *knowledge.Facts) (i
 	u.id, u.pkg, u.tokens, u.comments, u.names = append(u.id, id), append(u.pkg, pkg), append(u.tokens, d.Tokens[:]), append(u.comments, d.Comments[:]), append(u.names, strings.Join(d.Names, "\n"))
 	for i, n := range d.Names {
 		m := &w.made.members
-		m.unit, m.ord, m.name, m.folded = append(m.unit, id), append(m.ord, int64(i)), append(m.name, n), append(m.folded, fold(n))
+		m.unit, m.ord, m.name, m.folded = append(m.unit, id), append(m.ord, int64(i)), append(m.name, n), append(m.folded, rows.Key(fold(n)))
 	}
 	for i, text := range d.Literals {
 		l := &w.made.literals
@@ -98,7 +98,7 @@ func (r *declRows) add(first int64, c *rows.DeclChange) {
 	for i, x := range [...]int64{first, int64(c.Name.Kind), int64(c.Name.Nth), c.Package, c.Unit, c.Start, c.End, c.DocStart, c.DocEnd, c.Line, c.EndLine, c.Head, c.Broken} {
 		r.numbers[i] = append(r.numbers[i], x)
 	}
-	r.name, r.short = append(r.name, c.Name.Name), append(r.short, fold(rows.Short(c.Name.Name)))
+	r.name, r.short = append(r.name, c.Name.Name), append(r.short, rows.Key(fold(rows.Short(c.Name.Name))))
 }
 
 // putDecls writes the declarations of files.

@@ -26,7 +26,7 @@ func (s *Store) Named(ctx context.Context, names []string, repositories []int64)
 	}
 	shorts, members := make([]string, len(names)), make([]string, len(names))
 	for i, n := range names {
-		shorts[i], members[i] = fold(rows.Short(n)), fold(n)
+		shorts[i], members[i] = rows.Key(fold(rows.Short(n))), rows.Key(fold(n))
 	}
 	// By the short name, which has no case: which of them are meant is looked at below.
 	list, err := s.decls(ctx, `WHERE d.id IN (

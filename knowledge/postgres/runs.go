@@ -62,7 +62,9 @@ func (t *transaction) addRun(host string, r knowledge.Run, x knowledge.Executed)
 		sql("INSERT INTO ran_call (project, run, caller, callee, count) SELECT $1, $2, * FROM unnest($3::bigint[], $4::bigint[], $5::bigint[])", s.project, run, callers, callees, n))
 }
 
-func keyOf(f *knowledge.Function) ranKey { return ranKey{f.Package, f.Name, f.Nth, f.Base} }
+func keyOf(f *knowledge.Function) ranKey {
+	return ranKey{rows.Key(f.Package), rows.Key(f.Name), f.Nth, rows.Key(f.Base)}
+}
 
 // symbols returns the numbers of functions, which it makes if need be: in one order, so that two
 // processes that make the same do not wait for each other in a circle.
@@ -140,7 +142,7 @@ func (s *Store) runs(ctx context.Context) *rows.RunSource {
 		Decls: func(symbols []int64) rows.Query {
 			return s.query(ctx, `SELECT s.id, d.id, f.base = s.base FROM symbol s
 				JOIN package p ON p.project = s.project AND p.path = s.package
-				JOIN decl d ON d.package = p.id AND d.name = s.name AND d.nth = s.nth AND d.kind IN (1, 2)
+				JOIN decl d ON d.package = p.id AND d.begins = s.begins AND d.name = s.name AND d.nth = s.nth AND d.kind IN (1, 2)
 				JOIN file f ON f.id = d.file
 				WHERE s.id = ANY($1) ORDER BY s.id, d.id`, symbols)
 		},

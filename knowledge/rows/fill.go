@@ -96,6 +96,7 @@ func (c *Filling) add(t *knowledge.Terms) {
 	length := uint32(0)
 	for field, terms := range Fields(t) {
 		for _, term := range terms {
+			term = Key(term)
 			r := c.rows[term]
 			if r == nil {
 				r = &termRow{last: c.next}

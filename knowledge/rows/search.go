@@ -102,7 +102,7 @@ func score(from *Source, q *knowledge.Query) ([]ranked, error) {
 	if in.Repositories, err = from.repositories(q.Repositories); err != nil {
 		return nil, err
 	}
-	chunks, err := from.Chunks(in, q.Terms)
+	chunks, err := from.chunks(in, q.Terms)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func Rarity(from *Source, terms []string, repositories []int64) (knowledge.Rarit
 	if err != nil {
 		return r, err
 	}
-	chunks, err := from.Chunks(Scope{ids, ProductFunctions, ProductFunctions + 1}, terms)
+	chunks, err := from.chunks(Scope{ids, ProductFunctions, ProductFunctions + 1}, terms)
 	if err != nil {
 		return r, err
 	}
@@ -231,7 +231,7 @@ func withLiterals(from *Source, terms []string, repositories []int64) ([]int64, 
 	if err != nil {
 		return nil, err
 	}
-	chunks, err := from.Chunks(Scope{ids, 0, Groups}, terms)
+	chunks, err := from.chunks(Scope{ids, 0, Groups}, terms)
 	if err != nil {
 		return nil, err
 	}

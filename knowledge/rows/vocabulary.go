@@ -26,7 +26,7 @@ func Vocabularies(from *Source, subjects *Subjects, terms []string, repositories
 		list[i] = knowledge.Vocabulary{InFunctions: make([]int, len(terms)), InCommits: make([]int, len(terms))}
 		at[r] = &list[i]
 	}
-	chunks, err := from.Chunks(Scope{repositories, ProductFunctions, ProductFunctions + 1}, terms)
+	chunks, err := from.chunks(Scope{repositories, ProductFunctions, ProductFunctions + 1}, terms)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func Vocabularies(from *Source, subjects *Subjects, terms []string, repositories
 func (s *Subjects) count(at map[int64]*knowledge.Vocabulary, terms []string) error {
 	number := map[string][]int{} // a term may be asked for twice
 	for i, t := range terms {
-		number[t] = append(number[t], i)
+		number[Key(t)] = append(number[Key(t)], i)
 	}
 	var uncounted []int64
 	if err := s.Counted().Each(func(scan Scan) error {
@@ -99,7 +99,7 @@ func (s *Subjects) count(at map[int64]*knowledge.Vocabulary, terms []string) err
 }
 
 func termsOnce(text string) []string {
-	terms := words.Terms(text)
+	terms := slices.Clone(keys(words.Terms(text)))
 	slices.Sort(terms)
 	return slices.Compact(terms)
 }

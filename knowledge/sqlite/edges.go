@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 
 	"tracerag/code"
 	"tracerag/knowledge"
@@ -12,6 +14,9 @@ import (
 func (s *Store) CallKey(ctx context.Context, repository int64) (key code.Hash, err error) {
 	var b []byte
 	err = s.read.QueryRowContext(ctx, "SELECT calls_made FROM repository WHERE id = ?", repository).Scan(&b)
+	if errors.Is(err, sql.ErrNoRows) {
+		return key, &GoneError{s.file}
+	}
 	copy(key[:], b)
 	return key, s.explain(err)
 }

@@ -105,3 +105,10 @@ func (s *Store) explain(err error) error {
 	}
 	return fmt.Errorf("%s: %w", s.file, err)
 }
+
+// GoneError says that a repository was forgotten while it was written.
+type GoneError struct{ File string }
+
+func (e *GoneError) Error() string {
+	return fmt.Sprintf("%s: another process has removed the repository: index it again", e.File)
+}
