@@ -12,6 +12,10 @@
 // each [Process] has a thread for it, and its methods may be called from any
 // goroutine.
 //
+// [Process.FollowExecs] holds every program that a process and its descendants start, each
+// before its first instruction. Nobody uses it yet: it is the first part of recording the
+// programs that a target starts.
+//
 // While a process is held, signals that come for it wait in the kernel's queue,
 // because its signal mask says so, and reach it when it is detached. SIGKILL, which
 // cannot be masked, ends it at once; SIGSTOP is remembered and sent again.

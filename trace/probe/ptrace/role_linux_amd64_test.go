@@ -42,6 +42,7 @@ func init() {
 		"start":        startOnlyRole,
 		"filter":       filterRole,
 		"limit":        limitRole,
+		"chain":        chainRole,
 	}
 }
 
