@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"tracerag/knowledge"
@@ -88,6 +90,9 @@ func (r *Report) Write(w io.Writer) error {
 		gaps = append(gaps, Gap{What: g})
 	}
 	p.list("calls not known", gaps)
+	if slices.ContainsFunc(r.CallGaps, func(g string) bool { return strings.Contains(g, "illegal UTF-8 encoding") }) {
+		p.printf("  Go's sources are in UTF-8: iconv -t UTF-8 converts files that are in another encoding\n")
+	}
 	return p.err
 }
 
