@@ -75,7 +75,7 @@ func init() {
 		{"index", "[flags] [DIR | URL...]", "read repositories, to know them without a run", runIndex},
 		{"locate", "[flags] REPORT", "list what a report is about, without a run", runLocate},
 		{"worker", "[flags]", "work on a team's jobs, beside other workers", runWorker},
-		{"jobs", "[flags] [cancel|retry ID... | limit MODEL]", "list what workers do, did and could not do", runJobs},
+		{"jobs", "[flags] [cancel|retry ID... | limit MODEL | locate FILE | answers [ID...]]", "list what workers do, did and could not do", runJobs},
 		{"push", "[flags] [TRACE...]", "share traces with a team", runPush},
 		{"pull", "[flags] [TRACE...]", "fetch traces that a team shares", runPull},
 		{"executed", "[flags] FUNC", "list which tests executed a function", runExecuted},

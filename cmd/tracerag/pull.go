@@ -100,7 +100,11 @@ func runPull(a *app, ctx context.Context, c *command, args []string) int {
 		bar.Set(i+1, len(ids))
 	}
 	bar.Close()
-	if len(ids) != 1 {
+	switch len(ids) {
+	case 0:
+		a.note("no trace that was pushed is of that: tracerag pull --list lists those that are there")
+	case 1:
+	default:
 		a.note("pulled %s", phrase.Plural(len(ids), "trace", "traces"))
 	}
 	return exitOK
