@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // projectLock is an advisory lock of a project, by its number.
@@ -38,12 +40,7 @@ func (s *Store) Lock(ctx context.Context, waiting func()) (unlock func(), err er
 		var got bool
 		err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1, $2)", int32(summariesLock), s.project).Scan(&got)
 		if err == nil && got {
-			// The connection is not used for anything else: with it goes the lock.
-			return func() {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-				defer cancel()
-				_ = conn.Hijack().Close(ctx)
-			}, nil
+			return func() { endLocks(conn) }, nil
 		}
 		if err == nil {
 			if !waited {
@@ -60,4 +57,14 @@ func (s *Store) Lock(ctx context.Context, waiting func()) (unlock func(), err er
 			return nil, s.explain(ctx, err)
 		}
 	}
+}
+
+// endLocks ends the locks of a connection, which is not used for anything else, and the connection. With it alone they
+// would go, too, but when the server comes to it: who asks next would be told that somebody has the lock.
+func endLocks(conn *pgxpool.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	c := conn.Hijack()
+	_, _ = c.Exec(ctx, "SELECT pg_advisory_unlock_all()")
+	_ = c.Close(ctx)
 }

@@ -191,11 +191,7 @@ func (s *Store) TryLockName(ctx context.Context, name string) (unlock func(), ok
 		conn.Release()
 		return nil, false, s.explain(ctx, err)
 	}
-	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = conn.Hijack().Close(ctx)
-	}, true, nil
+	return func() { endLocks(conn) }, true, nil
 }
 
 // IsUnreachable reports whether an error is that a server does not answer: it may later.

@@ -60,3 +60,24 @@ func TestHangs(t *testing.T) {
 	}
 	knowledgetest.Fill(t, other.Store, "a.go", "F")
 }
+
+// TestLocksEnd takes a lock as soon as the one before has ended it.
+func TestLocksEnd(t *testing.T) {
+	ctx := t.Context()
+	s := opened(t, postgrestest.Shared(t).Database(t).URL(), Options{})
+	for range 50 {
+		end, ok, err := s.TryLockName(ctx, "index x")
+		if err != nil || !ok {
+			t.Fatalf("%v, %v", ok, err)
+		}
+		if _, ok, err := s.TryLockName(ctx, "index x"); err != nil || ok {
+			t.Fatalf("it is had twice: %v, %v", ok, err)
+		}
+		end()
+		end, err = s.Lock(ctx, func() { t.Error("somebody else has it") })
+		if err != nil {
+			t.Fatal(err)
+		}
+		end()
+	}
+}
