@@ -46,6 +46,9 @@ func (t *Trace) Check() error {
 	if err := t.checkLines(); err != nil {
 		return err
 	}
+	if err := t.checkProcesses(); err != nil {
+		return err
+	}
 	return t.checkValues()
 }
 

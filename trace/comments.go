@@ -32,6 +32,7 @@ type meta struct {
 	Losses     []Loss
 	Lines      map[FuncID]Lines
 	Values     []valuesOf
+	Processes  []Process
 }
 
 // valuesOf is an activation as the file has it.
@@ -76,14 +77,15 @@ type metaField struct {
 	empty bool
 }
 
-// Repeated: one comment a loss, one an activation.
+// Repeated: one comment a loss, one an activation, one a process.
 const (
-	lossKey   = "loss"
-	valuesKey = "values"
+	lossKey    = "loss"
+	valuesKey  = "values"
+	processKey = "process"
 )
 
 func (t *Trace) comments() ([]string, error) {
-	m := meta{FormatVersion, nil, total{t.Calls(), len(t.Nodes)}, t.Name, t.Test, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses, nil, nil}
+	m := meta{FormatVersion, nil, total{t.Calls(), len(t.Nodes)}, t.Name, t.Test, t.Recorder, t.Command, t.Dir, t.Exit, t.Program, t.Include, t.Exclude, t.Baseline, t.Goroutines, t.Losses, nil, nil, nil}
 	m.Program.Path, m.Program.BuildID = "", "" // they are in the mapping
 	var out []string
 	add := func(key string, v any) error {
@@ -106,6 +108,11 @@ func (t *Trace) comments() ([]string, error) {
 	}
 	for _, l := range m.Losses {
 		if err := add(lossKey, l); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range t.Processes {
+		if err := add(processKey, p); err != nil {
 			return nil, err
 		}
 	}
@@ -163,6 +170,13 @@ func readComments(comments []string) (*meta, error) {
 			return nil, fmt.Errorf("a damaged trace: comment %s%s: %w", prefix, lossKey, err)
 		}
 		m.Losses = append(m.Losses, l)
+	}
+	for _, v := range values[processKey] {
+		var p Process
+		if err := json.Unmarshal([]byte(v), &p); err != nil {
+			return nil, fmt.Errorf("a damaged trace: comment %s%s: %w", prefix, processKey, err)
+		}
+		m.Processes = append(m.Processes, p)
 	}
 	var err error
 	if m.Lines, err = readLines(values[linesKey]); err != nil {

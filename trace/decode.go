@@ -55,7 +55,7 @@ func head(p *profile.Profile, got total) (*Trace, *meta, error) {
 		return nil, nil, err
 	}
 	t := &Trace{Recorder: m.Recorder, Command: m.Command, Dir: m.Dir, Exit: m.Exit, Program: m.Program,
-		Name: m.Name, Test: m.Test, Include: m.Include, Exclude: m.Exclude, Baseline: m.Baseline, Goroutines: m.Goroutines, Losses: m.Losses, Lines: m.Lines}
+		Name: m.Name, Test: m.Test, Include: m.Include, Exclude: m.Exclude, Baseline: m.Baseline, Goroutines: m.Goroutines, Losses: m.Losses, Lines: m.Lines, Processes: m.Processes}
 	switch typ := p.SampleType[0].Type; typ {
 	case typeCalls:
 	case typeSamples:

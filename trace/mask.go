@@ -16,7 +16,7 @@ type Masker interface {
 
 // Masked returns a copy of t without the secrets that m finds: in the command
 // line, the build settings (-ldflags may set one), the name that the user gave, the
-// details of losses, and observed values. Names, files and lines of functions are
+// details of losses, processes that were started, and observed values. Names, files and lines of functions are
 // what the program is made of, and stay, as directories do. What is not masked is
 // shared with t.
 func (t *Trace) Masked(m Masker) *Trace {
@@ -31,6 +31,11 @@ func (t *Trace) Masked(m Masker) *Trace {
 	out.Losses = slices.Clone(t.Losses)
 	for i := range out.Losses {
 		out.Losses[i].Detail = m.Text(out.Losses[i].Detail)
+	}
+	out.Processes = slices.Clone(t.Processes)
+	for i := range out.Processes {
+		p := &out.Processes[i]
+		p.Command, p.Why = m.Args(p.Command), m.Text(p.Why)
 	}
 	out.Activations = slices.Clone(t.Activations)
 	for i := range out.Activations {

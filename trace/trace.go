@@ -62,6 +62,8 @@ type Trace struct {
 	// Lines says of some functions which of their lines ran: the probe watches long ones,
 	// the recorder by rebuilding all. Of one that is not in it nothing is known.
 	Lines map[FuncID]Lines
+
+	Processes []Process // what the program started, if that was to be recorded, too
 }
 
 // StartUp is the name of the baseline of a window: what its program did to start.
