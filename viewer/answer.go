@@ -124,7 +124,7 @@ func (e *events) Write(b []byte) (int, error) {
 }
 
 func (e *events) send(v event) error {
-	data, err := e.page.encode(v)
+	data, err := e.page.answers.Encode(v)
 	if err == nil {
 		_, err = e.w.Write(append(data, '\n'))
 	}

@@ -25,20 +25,11 @@
 // What is shown is somebody's source code. The server
 //
 //   - listens on 127.0.0.1 alone, on a port that the system chooses;
-//   - answers only requests whose Host is that address: a name of somebody
-//     else's that was made to point here (DNS rebinding) is refused;
-//   - refuses requests that a page of another origin makes (Origin,
-//     Sec-Fetch-Site), and sends no header that would let one read an answer;
-//   - gives data only to requests with the token. It comes after the
+//   - answers only requests that package viewer/guard lets through: to its own address, by its own page, with the token. It comes after the
 //     # of the URL, a part that browsers send to no server and put into no Referer;
-//     the script keeps it for the tab and sends it in a header. A cookie would go to
-//     every other port of this machine, too, since cookies do not know ports;
+//     the script keeps it for the tab and sends it in a header;
 //   - has no request that changes anything by GET. Asking the model is a POST, and so is
 //     all about the source around, since the index is brought up to date for it.
 //     It names declarations by numbers that the server gave: what a browser has of a
 //     path is masked and escaped.
-//
-// The page may load nothing but its own style and script and connect to nothing but
-// its server (Content-Security-Policy), and its script makes no markup out of
-// strings (Trusted Types), so that a traced program's names and sources stay text.
 package viewer

@@ -9,6 +9,7 @@ import (
 	"tracerag/knowledge"
 	"tracerag/knowledge/lookup"
 	"tracerag/locate"
+	"tracerag/viewer/site"
 )
 
 // Sources is what is known of repositories' sources, without a run. Its methods return
@@ -67,7 +68,7 @@ func (s *Server) state(ctx context.Context, all bool) (state, error) {
 // refresh reads all that changed, however long it takes.
 func (s *Server) refresh(w http.ResponseWriter, r *http.Request) {
 	var nothing struct{}
-	if !readBody(w, r, "request", &nothing) {
+	if !site.ReadBody(w, r, "request", &nothing) {
 		return
 	}
 	st, err := s.state(r.Context(), true)
@@ -77,7 +78,7 @@ func (s *Server) refresh(w http.ResponseWriter, r *http.Request) {
 // index makes the index that is not there yet.
 func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	var nothing struct{}
-	if !readBody(w, r, "request", &nothing) {
+	if !site.ReadBody(w, r, "request", &nothing) {
 		return
 	}
 	var st state
@@ -138,7 +139,7 @@ func (s *Server) locate(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Question string `json:"question"`
 	}
-	if !readBody(w, r, "question", &in) {
+	if !site.ReadBody(w, r, "question", &in) {
 		return
 	}
 	st, err := s.state(r.Context(), false)

@@ -12,6 +12,7 @@ import (
 	"tracerag/prompt"
 	"tracerag/session"
 	"tracerag/trace"
+	"tracerag/viewer/site"
 )
 
 // Draft says which prompt is to be made.
@@ -71,6 +72,7 @@ type Page struct {
 	called    []map[trace.Function]bool // by run
 	observed  map[int]observed          // by node
 	refs      refs
+	answers   site.Answers
 }
 
 // owned is a function and the run whose sources have it.
@@ -170,7 +172,7 @@ func New(c Content) (*Page, error) {
 	if c.Draft.Variant == "" {
 		c.Draft.Variant = prompt.Ordered
 	}
-	p := &Page{content: c, index: map[trace.Function]int{}, observed: map[int]observed{}}
+	p := &Page{content: c, answers: site.Answers{Clean: c.Clean, WayOut: c.WayOut}, index: map[trace.Function]int{}, observed: map[int]observed{}}
 	o := &p.overview
 	o.Variants, o.Draft, o.Command = prompt.Variants, c.Draft, c.Command
 	var titles []string

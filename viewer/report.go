@@ -85,32 +85,14 @@ func (p *Page) WriteReport(w io.Writer, limit int) (omitted []string, err error)
 	}
 	// Marshal escapes <, > and &, so that no text of the program's ends the
 	// element that holds it, or begins another.
-	encoded, err := p.encode(&data)
+	encoded, err := p.answers.Encode(&data)
 	if err != nil {
 		return nil, err
 	}
 	return data.Omitted, layout().Execute(w, shell{
-		Policy: filePolicy(), Title: p.clean(p.overview.Title) + " · tracerag",
-		Style: template.CSS(style), Script: template.JS(script()), Data: template.JS(encoded),
+		Policy: filePolicy(), Title: p.answers.Text(p.overview.Title) + " · tracerag",
+		Style: template.CSS(style()), Script: template.JS(script()), Data: template.JS(encoded),
 	})
-}
-
-// encode writes what leaves as JSON. Nothing leaves otherwise, but by clean.
-func (p *Page) encode(v any) ([]byte, error) {
-	data, err := json.Marshal(v)
-	if err == nil && p.content.Clean != nil {
-		data = p.content.Clean(data)
-	}
-	return data, err
-}
-
-// clean does to a text what encode does to those in JSON.
-func (p *Page) clean(text string) string {
-	data, err := p.encode(text)
-	if err != nil || json.Unmarshal(data, &text) != nil {
-		return ""
-	}
-	return text
 }
 
 // size is what a value takes as JSON.

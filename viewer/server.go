@@ -2,19 +2,18 @@ package viewer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"tracerag/prompt"
+	"tracerag/viewer/guard"
+	"tracerag/viewer/site"
 )
 
 // Model answers prompts.
@@ -66,9 +65,9 @@ func Listen(p *Page, m Model) (*Server, error) {
 		l.Close()
 		return nil, err
 	}
-	token := newToken()
+	token := guard.Token()
 	s := &Server{page: p, model: m, listener: l, url: "http://127.0.0.1:" + port + "/#" + token}
-	s.handler = s.routes(newGuard(port, token))
+	s.handler = s.routes(guard.New(guard.Options{Hosts: guard.Loopback(port), Holder: guard.Only(token, ""), WayIn: "open the URL that tracerag view printed"}))
 	return s, nil
 }
 
@@ -77,62 +76,28 @@ func (s *Server) URL() string { return s.url }
 
 // Serve answers until ctx ends, which is no error. An answer of the model that is
 // on its way is broken off.
-func (s *Server) Serve(ctx context.Context) error {
-	hs := &http.Server{
-		Handler:           s.handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    1 << 16,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		// What clients do wrong is not reported, and libraries do not
-		// print.
-		ErrorLog: log.New(io.Discard, "", 0),
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		<-ctx.Done()
-		stop, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		if hs.Shutdown(stop) != nil {
-			hs.Close()
-		}
-	}()
-	err := hs.Serve(s.listener)
-	if errors.Is(err, http.ErrServerClosed) {
-		<-done
-		return nil
-	}
-	return err
-}
+func (s *Server) Serve(ctx context.Context) error { return site.Serve(ctx, s.listener, s.handler) }
 
-func (s *Server) routes(g *guard) http.Handler {
+func (s *Server) routes(g *guard.Guard) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", serve("text/html; charset=utf-8", servedPage()))
-	mux.HandleFunc("GET /viewer.js", serve("text/javascript; charset=utf-8", script()))
-	mux.HandleFunc("GET /viewer.css", serve("text/css; charset=utf-8", style))
-	mux.HandleFunc("GET /icon.svg", serve("image/svg+xml", icon))
-	mux.HandleFunc("GET /api/overview", g.known(s.overview))
-	mux.HandleFunc("GET /api/source/{function}", g.known(s.source))
-	mux.HandleFunc("GET /api/values/{node}", g.known(s.values))
-	mux.HandleFunc("POST /api/prompt", g.known(s.prompt))
-	mux.HandleFunc("POST /api/rank", g.known(s.rank))
-	mux.HandleFunc("POST /api/ask", g.known(s.ask))
+	mux.HandleFunc("GET /{$}", site.File("text/html; charset=utf-8", servedPage()))
+	mux.HandleFunc("GET /viewer.js", site.File("text/javascript; charset=utf-8", script()))
+	mux.HandleFunc("GET /viewer.css", site.File("text/css; charset=utf-8", style()))
+	mux.HandleFunc("GET /icon.svg", site.File("image/svg+xml", site.Icon))
+	mux.HandleFunc("GET /api/overview", g.Known(s.overview))
+	mux.HandleFunc("GET /api/source/{function}", g.Known(s.source))
+	mux.HandleFunc("GET /api/values/{node}", g.Known(s.values))
+	mux.HandleFunc("POST /api/prompt", g.Known(s.prompt))
+	mux.HandleFunc("POST /api/rank", g.Known(s.rank))
+	mux.HandleFunc("POST /api/ask", g.Known(s.ask))
 	if s.page.content.Sources != nil {
 		// Posts: each looks at the files first, and brings the store up to date.
-		mux.HandleFunc("POST /api/locate", g.known(s.locate))
-		mux.HandleFunc("POST /api/unit", g.known(s.unit))
-		mux.HandleFunc("POST /api/refresh", g.known(s.refresh))
-		mux.HandleFunc("POST /api/index", g.known(s.index))
+		mux.HandleFunc("POST /api/locate", g.Known(s.locate))
+		mux.HandleFunc("POST /api/unit", g.Known(s.unit))
+		mux.HandleFunc("POST /api/refresh", g.Known(s.refresh))
+		mux.HandleFunc("POST /api/index", g.Known(s.index))
 	}
-	return g.protect(mux)
-}
-
-func serve(contentType string, body []byte) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", contentType)
-		w.Write(body)
-	}
+	return g.Protect(mux)
 }
 
 func (s *Server) overview(w http.ResponseWriter, _ *http.Request) {
@@ -199,13 +164,7 @@ var ErrNoModel = errors.New("no model is configured")
 
 // refuse answers with an error and what can be done about it.
 func (s *Server) refuse(w http.ResponseWriter, err error, code int) {
-	text := oneWarning(err)
-	if s.page.content.WayOut != nil {
-		if out := s.page.content.WayOut(err); out != "" {
-			text += ": " + out
-		}
-	}
-	http.Error(w, s.page.clean(text), code)
+	s.page.answers.Refuse(w, oneWarning(err), err, code)
 }
 
 // build makes a prompt unless the browser has lost interest meanwhile, as it does
@@ -262,33 +221,8 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 
 // readDraft reads a request's draft, or answers what is wrong with it.
 func readDraft(w http.ResponseWriter, r *http.Request) (d Draft, ok bool) {
-	ok = readBody(w, r, "draft", &d)
+	ok = site.ReadBody(w, r, "draft", &d)
 	return d, ok
 }
 
-// readBody reads what a request has in its body, or answers what is wrong with it.
-func readBody(w http.ResponseWriter, r *http.Request, what string, to any) (ok bool) {
-	// A form of another origin can send other types without asking first.
-	if r.Header.Get("Content-Type") != "application/json" {
-		http.Error(w, "the body is to be application/json", http.StatusUnsupportedMediaType)
-		return false
-	}
-	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(to); err != nil {
-		http.Error(w, fmt.Sprintf("the %s cannot be read: %+q", what, err), http.StatusBadRequest)
-		return false
-	}
-	return true
-}
-
-func (s *Server) writeJSON(w http.ResponseWriter, v any) {
-	data, err := s.page.encode(v)
-	if err != nil {
-		s.refuse(w, err, http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	// An error here is that of a connection that is gone.
-	_, _ = w.Write(append(data, '\n'))
-}
+func (s *Server) writeJSON(w http.ResponseWriter, v any) { s.page.answers.Write(w, v) }

@@ -4,15 +4,16 @@ import (
 	"strings"
 
 	"tracerag/source"
+	"tracerag/viewer/highlight"
 )
 
 // text is the source of one function as the browser gets it.
 type text struct {
-	Place string `json:"place,omitempty"` // "internal/table/table.go"
-	Start int    `json:"start,omitempty"` // line of the first of Lines
-	Decl  int    `json:"decl,omitempty"`  // line of the declaration, behind its doc comment
-	Lines []line `json:"lines,omitempty"`
-	Note  string `json:"note,omitempty"` // why it is missing, or why it may differ from what ran
+	Place string           `json:"place,omitempty"` // "internal/table/table.go"
+	Start int              `json:"start,omitempty"` // line of the first of Lines
+	Decl  int              `json:"decl,omitempty"`  // line of the declaration, behind its doc comment
+	Lines []highlight.Line `json:"lines,omitempty"`
+	Note  string           `json:"note,omitempty"` // why it is missing, or why it may differ from what ran
 	// Idle has an "n" for each of Lines that did not run in any call of the function, and
 	// else a ".". "": all of it ran, or the lines were not watched.
 	Idle string `json:"idle,omitempty"`
@@ -42,9 +43,9 @@ func (p *Page) source(i int) text {
 	}
 	body = strings.ToValidUTF8(body, "\uFFFD")
 	if t.Kind == source.Assembly {
-		out.Lines = plain(body)
+		out.Lines = highlight.Plain(body)
 	} else {
-		out.Lines = highlight(body)
+		out.Lines = highlight.Go(body)
 	}
 	if idle := p.idle(fn.fn, t, out.Start, len(out.Lines)); idle != nil {
 		states := []byte(strings.Repeat(".", len(idle)))

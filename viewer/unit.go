@@ -11,6 +11,8 @@ import (
 	"tracerag/knowledge/lookup"
 	"tracerag/trace"
 	"tracerag/trace/symbol"
+	"tracerag/viewer/highlight"
+	"tracerag/viewer/site"
 )
 
 // unitRef names a declaration, or without a name a file.
@@ -101,7 +103,7 @@ func (s *Server) unit(w http.ResponseWriter, r *http.Request) {
 		Ref  *int `json:"ref"`
 		Func *int `json:"func"`
 	}
-	if !readBody(w, r, "reference", &in) {
+	if !site.ReadBody(w, r, "reference", &in) {
 		return
 	}
 	var ref unitRef
@@ -245,15 +247,7 @@ func (p *Page) textOf(u *lookup.Unit) text {
 	if u.Problem != "" {
 		return text{Place: u.Path, Note: u.Problem}
 	}
-	out := text{Place: u.Path, Start: u.Line, Decl: u.Line}
-	body := u.Text
-	if doc := strings.TrimRight(u.Doc, "\n"); doc != "" {
-		body = doc + "\n" + body
-		out.Start -= 1 + strings.Count(doc, "\n")
-	}
-	if p.content.Mask != nil { // before it is in pieces, in which nobody sees a secret
-		body = p.content.Mask(body)
-	}
-	out.Lines = highlight(strings.ToValidUTF8(body, "\uFFFD"))
+	out := text{Place: u.Path, Decl: u.Line}
+	out.Start, out.Lines = highlight.Declaration(u.Doc, u.Text, u.Line, p.content.Mask)
 	return out
 }

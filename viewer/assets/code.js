@@ -3,6 +3,7 @@
 
 import { el, copy, number } from "./dom.js";
 import { changeWords, changes, mark } from "./model.js";
+import { sourceLine } from "./source.js";
 import { values } from "./values.js";
 import { data } from "./data.js";
 
@@ -124,16 +125,10 @@ export class Code {
   // line makes a line of source. An identifier that is the name of a callee leads
   // there; callees without one (closures, calls through others) stand at the end.
   #line(line, pieces, callees, state) {
-    const left = [...callees], out = [];
-    for (let k = 0; k < pieces.length; k += 2) {
-      const [kind, text] = [pieces[k], pieces[k + 1]];
-      const at = kind === "f" || kind === "i" ? left.findIndex((c) => bareName(this.#model.name(c)) === text) : -1;
-      if (at >= 0) out.push(this.#link(left.splice(at, 1)[0], text));
-      else out.push(kind ? el("span", { class: "t-" + kind }, text) : text);
-    }
-    return el("div", { class: "line" + (callees.length ? " called" : "") + (state === "n" ? " idle" : ""), "data-line": line, title: state === "n" ? "did not run" : undefined },
-      el("span", { class: "no", "aria-hidden": "true" }, String(line)),
-      el("span", { class: "text" }, ...out, ...left.map((c) => this.#link(c))));
+    return sourceLine(line, pieces, callees, {
+      name: (c) => bareName(this.#model.name(c)), link: (c, text) => this.#link(c, text), rest: (c) => this.#link(c),
+      kind: state === "n" ? " idle" : "", title: state === "n" ? "did not run" : undefined,
+    });
   }
 }
 

@@ -2,46 +2,15 @@
 // overview, source, prompt and rank; only a server can ask a model, and knows of the source
 // what did not run.
 
+import { Server } from "./server.js";
+
 const embedded = document.getElementById("data");
-
-// takeToken takes the token out of the address, where it would be seen, and keeps
-// it for the tab, so that the page can be loaded again.
-function takeToken() {
-  let token = location.hash.slice(1);
-  if (token) {
-    history.replaceState(null, "", location.pathname);
-    sessionStorage.setItem("token", token);
-  } else {
-    token = sessionStorage.getItem("token") ?? "";
-  }
-  return token;
-}
-
-async function refusal(answer) {
-  return new Error((await answer.text()).trim() || answer.statusText);
-}
 
 class Served {
   live = true;
-  #token = takeToken();
+  #server = new Server();
 
-  async #fetch(path, body, signal) {
-    const headers = { Authorization: "Bearer " + this.#token };
-    if (body !== undefined) headers["Content-Type"] = "application/json";
-    let answer;
-    try {
-      answer = await fetch("/api/" + path, {
-        method: body === undefined ? "GET" : "POST",
-        body: body === undefined ? undefined : JSON.stringify(body),
-        headers, signal,
-      });
-    } catch (err) {
-      if (err.name === "AbortError") throw err;
-      throw new Error("tracerag view does not answer any more: start it again");
-    }
-    if (!answer.ok) throw await refusal(answer);
-    return answer;
-  }
+  #fetch(path, body, signal) { return this.#server.fetch(path, body, signal); }
 
   async overview() { return (await this.#fetch("overview")).json(); }
   async source(fn) { return (await this.#fetch("source/" + fn)).json(); }

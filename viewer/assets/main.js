@@ -1,6 +1,7 @@
 // What happens on the page as a whole.
 
 import { el, byID, number, plural } from "./dom.js";
+import { theme } from "./theme.js";
 import { data } from "./data.js";
 import { Model } from "./model.js";
 import { Tree } from "./tree.js";
@@ -38,30 +39,7 @@ for (const t of tabs) {
   });
 }
 
-// Colours: as the system has them, or light, or dark.
-const themes = [["", "as the system has them"], ["light", "light"], ["dark", "dark"]];
-function theme(name) {
-  const [value, words] = themes.find((t) => t[0] === name) ?? themes[0];
-  document.documentElement.dataset.theme = value;
-  const button = byID("theme");
-  button.title = "Colours: " + words;
-  button.setAttribute("aria-label", "Colours: " + words);
-  graph?.draw();
-}
-const remembered = (key, value) => {
-  try {
-    if (value === undefined) return localStorage.getItem(key) ?? "";
-    localStorage.setItem(key, value);
-  } catch { /* a file may not remember */ }
-  return "";
-};
-byID("theme").addEventListener("click", () => {
-  const at = themes.findIndex((t) => t[0] === (document.documentElement.dataset.theme ?? ""));
-  const next = themes[(at + 1) % themes.length][0];
-  remembered("theme", next);
-  theme(next);
-});
-theme(remembered("theme"));
+theme(() => graph?.draw());
 
 // The divider is moved by the mouse and by arrow keys.
 const divider = byID("divider");

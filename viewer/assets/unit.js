@@ -4,6 +4,7 @@
 import { el, copy, number, plural } from "./dom.js";
 import { data } from "./data.js";
 import { known } from "./known.js";
+import { lastName, linesCalled, sourceLine } from "./source.js";
 
 export class Unit {
   #model; #panel; #go; #leave;
@@ -118,22 +119,9 @@ export class Unit {
   }
 
   #body(u) {
-    const calls = new Map();
-    for (const c of u.callees ?? []) for (const line of c.lines ?? []) calls.has(line) ? calls.get(line).push(c) : calls.set(line, [c]);
-    const lines = (u.lines ?? []).map((pieces, k) => this.#line(u.start + k, pieces, calls.get(u.start + k) ?? []));
+    const calls = linesCalled(u.callees);
+    const lines = (u.lines ?? []).map((pieces, k) => sourceLine(u.start + k, pieces, calls.get(u.start + k) ?? [],
+      { name: (c) => lastName(c.title), link: (c, text) => this.#link(c, text, "call") }));
     return el("div", { class: "code", tabindex: lines.length ? "0" : null, role: "region", "aria-label": "Source of " + (u.title ?? "") }, ...lines);
-  }
-
-  // line makes a line of source, in which the names of callees lead to them.
-  #line(line, pieces, callees) {
-    const left = [...callees], out = [];
-    for (let k = 0; k < pieces.length; k += 2) {
-      const [kind, text] = [pieces[k], pieces[k + 1]];
-      const at = kind === "f" || kind === "i" ? left.findIndex((c) => c.title.split(".").pop() === text) : -1;
-      if (at >= 0) out.push(this.#link(left.splice(at, 1)[0], text, "call"));
-      else out.push(kind ? el("span", { class: "t-" + kind }, text) : text);
-    }
-    return el("div", { class: "line" + (callees.length ? " called" : ""), "data-line": line },
-      el("span", { class: "no", "aria-hidden": "true" }, String(line)), el("span", { class: "text" }, ...out));
   }
 }

@@ -1,4 +1,5 @@
-package viewer
+// Package highlight divides source text into lines of classified pieces, as pages in a browser show it.
+package highlight
 
 import (
 	"go/scanner"
@@ -6,9 +7,9 @@ import (
 	"strings"
 )
 
-// line is a line of source as pairs of a class and a text: "k", "func", "", " ".
+// Line is a line of source as pairs of a class and a text: "k", "func", "", " ".
 // Pairs, and not objects, because there are thousands.
-type line []string
+type Line []string
 
 // The classes of Go source.
 const (
@@ -33,10 +34,10 @@ func init() {
 	}
 }
 
-// highlight splits Go source into lines of classified pieces. Put together they
+// Go splits Go source into lines of classified pieces. Put together they
 // are the source again, byte for byte, whatever it is: what the scanner does not
 // know is plain.
-func highlight(src string) []line {
+func Go(src string) []Line {
 	var p painter
 	file := token.NewFileSet().AddFile("", -1, len(src))
 	var s scanner.Scanner
@@ -121,17 +122,31 @@ func rawLen(s string) int {
 	return len(s)
 }
 
-// plain splits a text that is not Go.
-func plain(src string) []line {
+// Plain splits a text that is not Go.
+func Plain(src string) []Line {
 	var p painter
 	p.add(classPlain, src)
 	return p.lines()
 }
 
+// Declaration splits the text of a declaration with its doc comment. Line is where the declaration begins; the lines
+// begin at start. Mask hides secrets before the text is in pieces, in which nobody sees one; nil hides none.
+func Declaration(doc, text string, line int, mask func(string) string) (start int, lines []Line) {
+	start = line
+	if doc = strings.TrimRight(doc, "\n"); doc != "" {
+		text = doc + "\n" + text
+		start -= 1 + strings.Count(doc, "\n")
+	}
+	if mask != nil {
+		text = mask(text)
+	}
+	return start, Go(strings.ToValidUTF8(text, "\uFFFD"))
+}
+
 // painter gathers pieces into lines.
 type painter struct {
-	done []line
-	open line
+	done []Line
+	open Line
 }
 
 func (p *painter) add(class, text string) {
@@ -154,13 +169,13 @@ func (p *painter) add(class, text string) {
 
 func (p *painter) end() {
 	if p.open == nil {
-		p.open = line{}
+		p.open = Line{}
 	}
 	p.done = append(p.done, p.open)
 	p.open = nil
 }
 
-func (p *painter) lines() []line {
+func (p *painter) lines() []Line {
 	if len(p.open) > 0 {
 		p.end()
 	}

@@ -1,4 +1,4 @@
-package viewer
+package highlight
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func text1(lines []line) string {
+func text1(lines []Line) string {
 	var b strings.Builder
 	for i, l := range lines {
 		if i > 0 {
@@ -36,7 +36,7 @@ func TestHighlight(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got []string
-		for _, l := range highlight(tt.src) {
+		for _, l := range Go(tt.src) {
 			var pieces []string
 			for k := 0; k < len(l); k += 2 {
 				piece := l[k+1]
@@ -48,14 +48,14 @@ func TestHighlight(t *testing.T) {
 			got = append(got, strings.Join(pieces, "|"))
 		}
 		if s := strings.Join(got, "\n"); s != tt.want {
-			t.Errorf("highlight(%q)\n got %q\nwant %q", tt.src, s, tt.want)
+			t.Errorf("Go(%q)\n got %q\nwant %q", tt.src, s, tt.want)
 		}
 	}
 }
 
 // Sources that were compiled come out as they went in, byte for byte.
 func TestHighlightLosesNothing(t *testing.T) {
-	files, err := filepath.Glob("../*/*.go")
+	files, err := filepath.Glob("../../*/*.go")
 	if err != nil || len(files) < 50 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
@@ -65,7 +65,7 @@ func TestHighlightLosesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		src := strings.TrimSuffix(string(data), "\n")
-		if got := text1(highlight(src)); got != src {
+		if got := text1(Go(src)); got != src {
 			t.Errorf("%s comes out as another text", path)
 		}
 	}
@@ -76,10 +76,10 @@ func FuzzHighlight(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
-		if got, want := text1(highlight(src)), strings.TrimSuffix(src, "\n"); got != want && got != src {
+		if got, want := text1(Go(src)), strings.TrimSuffix(src, "\n"); got != want && got != src {
 			t.Fatalf("%q comes out as %q", src, got)
 		}
-		for _, l := range highlight(src) {
+		for _, l := range Go(src) {
 			if len(l)%2 != 0 || strings.Contains(fmt.Sprint(l), "\n") {
 				t.Fatalf("%q has the line %q", src, l)
 			}
