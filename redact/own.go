@@ -167,6 +167,7 @@ var ownTokens = []struct{ id, keywords, regex string }{
 	{"typeform-token", "tfp_", `\btfp_[\w-]{40,}`},
 	{"contentful-token", "cfpat-", `\bCFPAT-[\w-]{43}`},
 	{"dropbox-token", "sl.u. sl.b.", `\bsl\.[uB]\.[\w-]{60,}`},
+	{"tracerag-token", "tracerag_", `\btracerag_[a-z2-7]{40}\b`}, // those of knowledge.Guests
 	{"mapbox-secret-token", "sk.eyj", `\bsk\.eyJ[\w-]{20,}\.[\w-]{20,}`},
 }
 

@@ -44,6 +44,7 @@ const (
 	word     = mixed + "_-"
 	base64of = mixed + "+/"
 	base32up = upper + "234567"
+	base32lo = lower + "234567"
 	bech32   = "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"
 )
 

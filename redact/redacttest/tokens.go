@@ -239,6 +239,7 @@ var tokens = []recipe{
 		return "dt0c01." + r.of(base32up, 24) + "." + s, []string{s}
 	}),
 	plain("honeycomb-ingest", "hcaik_", alnum, 58),
+	plain("tracerag-token", "tracerag_", base32lo, 40),
 	plain("supabase-pat", "sbp_", hex, 40),
 	prefixed("supabase-secret", "sb_secret_", word, 31),
 	prefixed("planetscale-token", "pscale_tkn_", word, 43),
