@@ -302,7 +302,7 @@ func (h *hostileFile) make(t *testing.T, path string) int64 {
 // takesTrace is how each command is given a trace; nil: it takes none.
 var takesTrace = map[string]func(file string) [][]string{
 	"run": nil, "attach": nil, "window": nil, "index": nil, "locate": nil, "fix": nil, "doctor": nil, "completion": nil, "eval": nil,
-	"worker": nil, "jobs": nil, "executed": nil, "pull": nil,
+	"worker": nil, "jobs": nil, "token": nil, "audit": nil, "executed": nil, "pull": nil,
 	"push":    nil, // it reads a trace as export does, once it has a database
 	"ask":     one("ask", "--dry-run", "TRACE", "what does f do?"),
 	"compare": one("compare", "TRACE", "TRACE"),

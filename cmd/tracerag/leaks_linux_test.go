@@ -298,6 +298,8 @@ func (l *leaker) looks() map[string][][]string {
 		if strings.Contains(place, l.inURL) { // else it goes on
 			out["worker"] = append(out["worker"], []string{"--knowledge", place, "--jobs=" + controls}, []string{"--knowledge", place, "--files=" + controls})
 		}
+		out["token"] = append(out["token"], []string{"--knowledge", place, "list"}, []string{"--knowledge", place, "add", controls}, []string{"--knowledge", place, "rm", controls}, []string{controls})
+		out["audit"] = append(out["audit"], []string{"--knowledge", place, "--who", controls}, []string{"--knowledge", place, "--json"}, []string{"--since=" + controls})
 		out["push"] = append(out["push"], []string{"--knowledge", place}, []string{"--knowledge", place, controls})
 		out["pull"] = append(out["pull"], []string{"--list", "--knowledge", place}, []string{"--list", "--json", "--knowledge", place}, []string{"--knowledge", place, controls}, []string{"--knowledge", place, "--test", controls})
 		out["executed"] = append(out["executed"], []string{"--knowledge", place, "main.main"}, []string{"--json", "--knowledge", place, "main"}, []string{"--knowledge", place, controls})

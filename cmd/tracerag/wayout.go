@@ -52,6 +52,12 @@ func wayOut(err error) string {
 	if isA[*knowledge.NoTraceError](err) {
 		return "tracerag pull --list lists those that are there"
 	}
+	if errors.Is(err, knowledge.ErrNoToken) {
+		return "tracerag token list lists them"
+	}
+	if errors.Is(err, knowledge.ErrTokenTaken) {
+		return "choose another name, or revoke it: tracerag token rm NAME"
+	}
 	if isA[*jobs.NoJobError](err) {
 		return "tracerag jobs --all lists them"
 	}

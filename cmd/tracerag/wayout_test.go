@@ -90,6 +90,8 @@ func TestWayOut(t *testing.T) {
 		{&metered.TooLongError{Kind: "rerank", Tokens: 9, Room: 7}, []string{"--context-window", "--max-tokens"}},
 		{&metered.FormError{Kind: "rerank", Err: errors.New("it is empty")}, []string{"ask another model"}},
 		{&knowledge.NoTraceError{ID: "ab"}, []string{"tracerag pull --list"}},
+		{knowledge.ErrNoToken, []string{"tracerag token list"}},
+		{knowledge.ErrTokenTaken, []string{"tracerag token rm NAME"}},
 		{&jobs.NoJobError{ID: 7}, []string{"tracerag jobs --all"}},
 		{&summary.NothingRanError{Trace: "ab"}, []string{"tracerag index --summaries --ran TRACE DIR"}},
 		{&llm.Error{Kind: llm.KindTooLarge}, []string{"--budget", "--variant=T"}},
