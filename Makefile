@@ -2,6 +2,7 @@
 SHELL       := bash
 GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOIMPORTS ?= golang.org/x/tools/cmd/goimports@v0.52.0
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME    ?= 10s
 ROUNDS      ?= 5
@@ -41,6 +42,7 @@ test: ## run all tests
 
 check: ## check format, vet, staticcheck and the builds for other platforms
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
+	@unordered=$$($(GO) run $(GOIMPORTS) -l -local tracerag $$(git ls-files '*.go' ':!*/testdata/*')); test -z "$$unordered" || { echo "imports not in order (goimports -local tracerag): $$unordered"; exit 1; }
 	$(GO) mod tidy -diff
 	cd redact/gitleaks && $(GO) mod tidy -diff
 	cd fixtures/programs && $(GO) mod tidy -diff

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
 	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/recordtest"

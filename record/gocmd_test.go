@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
 	"tracerag/trace"
 	"tracerag/trace/recordtest"
 )

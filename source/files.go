@@ -4,6 +4,7 @@ import (
 	"iter"
 	"path"
 	"strings"
+
 	"tracerag/trace/symbol"
 )
 

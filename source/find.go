@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
 	"tracerag/trace/symbol"
 )
 

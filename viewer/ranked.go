@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"strings"
+
 	"tracerag/trace/symbol"
 )
 

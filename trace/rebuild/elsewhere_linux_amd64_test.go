@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
 	"tracerag/fixtures"
 	"tracerag/trace/recordtest"
 )
