@@ -2,7 +2,7 @@
 SHELL       := bash
 GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
-GOIMPORTS ?= golang.org/x/tools/cmd/goimports@v0.52.0
+GOIMPORTS   ?= golang.org/x/tools/cmd/goimports@v0.52.0
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME    ?= 10s
 ROUNDS      ?= 5

@@ -112,6 +112,11 @@ var listPrices = map[string]Price{
 	"o4-mini":       {Input: 1.1, Cached: 0.275, Output: 4.4},
 	"o3-mini":       {Input: 1.1, Cached: 0.55, Output: 4.4},
 
+	// Neither project has models of embeddings. These are what several others have, the last one of 2026-03-09.
+	"text-embedding-3-small": {Input: 0.02},
+	"text-embedding-3-large": {Input: 0.13},
+	"text-embedding-ada-002": {Input: 0.1},
+
 	"claude-fable-5":    {Input: 10, Cached: 1, Output: 50},
 	"claude-mythos-5":   {Input: 10, Cached: 1, Output: 50},
 	"claude-opus-5":     {Input: 5, Cached: 0.5, Output: 25},
