@@ -27,13 +27,18 @@ func (e *embedFlags) add(f *pflag.FlagSet, what string) {
 	}
 }
 
-// embedder returns what makes vectors.
-func (a *app) embedder(e *embedFlags) (index.EmbedFunc, error) {
+// embedClient returns the model of embeddings.
+func (a *app) embedClient(e *embedFlags) (*llm.Client, error) {
 	cfg, err := a.modelConfig(&modelFlags{baseURL: e.server.baseURL}, e.model)
 	if err != nil {
 		return nil, err
 	}
-	client, err := llm.New(cfg)
+	return llm.New(cfg)
+}
+
+// embedder returns what makes vectors.
+func (a *app) embedder(e *embedFlags) (index.EmbedFunc, error) {
+	client, err := a.embedClient(e)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +61,7 @@ func (a *app) embed(ctx context.Context, s knowledge.Store, e *embedFlags) error
 	a.note("%s: vectors of %d functions, up to 1,000 bytes of each are sent", e.model, len(left))
 	bar := a.progress("functions")
 	defer bar.Close()
-	made, err := index.Embed(ctx, s, e.model, embed, a.masker(), func(done int) { bar.Set(done, len(left)) })
+	made, err := index.Embed(ctx, s, &index.Embedding{Model: e.model, Embed: embed, Mask: a.masker(), Progress: func(done int) { bar.Set(done, len(left)) }})
 	if err != nil {
 		return fmt.Errorf("%w\n%d vectors were made and are kept; the same command makes the rest", err, made)
 	}

@@ -55,7 +55,7 @@ func TestEmbed(t *testing.T) {
 		if _, err := index.Update(t.Context(), s, root, index.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		made, err := index.Embed(t.Context(), s, "letters", letters(&asked), stars{}, func(int) {})
+		made, err := index.Embed(t.Context(), s, &index.Embedding{Model: "letters", Embed: letters(&asked), Mask: stars{}})
 		if err != nil || made != wantMade || len(asked) != wantAsked {
 			t.Errorf("made %d of %q: %v", made, asked, err)
 		}
@@ -91,15 +91,15 @@ func TestEmbed(t *testing.T) {
 		t.Fatal(err)
 	}
 	broke := errors.New("no server")
-	calls := 0
-	made, err := index.Embed(t.Context(), s, "letters", func(ctx context.Context, texts []string) ([][]float32, error) {
+	calls, told := 0, 0
+	made, err := index.Embed(t.Context(), s, &index.Embedding{Model: "letters", Mask: stars{}, Progress: func(done int) { told = done }, Embed: func(ctx context.Context, texts []string) ([][]float32, error) {
 		if calls++; calls > 1 {
 			return nil, broke
 		}
 		return letters(&asked)(ctx, texts)
-	}, stars{}, func(int) {})
-	if err != broke || made != 64 {
-		t.Errorf("made %d before %v", made, err)
+	}})
+	if err != broke || made != 64 || told != 64 {
+		t.Errorf("made %d, told %d, before %v", made, told, err)
 	}
 	embed(36, 36)
 }
@@ -145,7 +145,7 @@ func TestEmbedLearnsAllFiles(t *testing.T) {
 	s := open(t)
 	update(t, s, root, index.Options{})
 	var asked []string
-	made, err := index.Embed(t.Context(), s, "letters", letters(&asked), &learner{}, func(int) {})
+	made, err := index.Embed(t.Context(), s, &index.Embedding{Model: "letters", Embed: letters(&asked), Mask: &learner{}})
 	if text := strings.Join(asked, "|"); err != nil || made != 2 || strings.Contains(text, "swordfish") {
 		t.Errorf("made %d, %v, sent: %s", made, err, text)
 	}

@@ -17,6 +17,20 @@ func (s *Store) Unembedded(ctx context.Context, model string, repositories []int
 	return rows.ReadOnce(s.query(ctx, rows.SelectDecls+without+rows.DeclOrder, repositories, model), limit)
 }
 
+// Lacking returns those of some vectors that there are none of a model for, in their order.
+func (s *Store) Lacking(ctx context.Context, model string, of []knowledge.Vector) (lacking []knowledge.Vector, err error) {
+	tokens, comments := make([][]byte, len(of)), make([][]byte, len(of))
+	for i := range of {
+		tokens[i], comments[i] = of[i].Tokens[:], of[i].Comments[:]
+	}
+	list, err := rows.Values[int](s.query(ctx, `SELECT x.nth FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY x (tokens, comments, nth)
+		WHERE NOT EXISTS (SELECT FROM vector v WHERE v.project = $4 AND v.tokens = x.tokens AND v.comments = x.comments AND v.model = $3) ORDER BY x.nth`, tokens, comments, model, s.project))
+	for _, n := range list {
+		lacking = append(lacking, of[n-1])
+	}
+	return lacking, err
+}
+
 // SetVectors is of [knowledge.Vectors].
 func (s *Store) SetVectors(ctx context.Context, model string, vectors []knowledge.Vector) error {
 	type key struct{ tokens, comments code.Hash }
