@@ -17,13 +17,14 @@ type Followed struct {
 	URL       string     `json:"url"`              // with a branch or tag after "#"
 	Commit    string     `json:"commit,omitempty"` // the newest that was seen
 	Summaries bool       `json:"summaries"`
-	Record    bool       `json:"record"` // its tests are recorded
+	Record    bool       `json:"record"`  // its tests are recorded
+	Vectors   bool       `json:"vectors"` // those of its functions are made
 	Checked   *time.Time `json:"checked,omitempty"`
 	Problem   string     `json:"problem,omitempty"` // of the last look
 }
 
 // Wanted is what is to be done for a followed URL beside indexing it.
-type Wanted struct{ Summaries, Record bool }
+type Wanted struct{ Summaries, Record, Vectors bool }
 
 // Follow has workers look after a URL. It reports whether that is new. What was wanted before still is. The URL has no
 // secret: see [Check].
@@ -33,10 +34,10 @@ func (q *Queue) Follow(ctx context.Context, url string, w Wanted) (added bool, e
 	}
 	err = q.store.Transaction(ctx, func(tx pgx.Tx) error {
 		// One that is followed already is looked at again, at once.
-		return tx.QueryRow(ctx, `INSERT INTO followed (project, url, summaries, record) VALUES ($1, $2, $3, $4) ON CONFLICT (project, url) DO UPDATE SET checked = NULL,
-			summaries = excluded.summaries OR followed.summaries, record = excluded.record OR followed.record,
-			revision = CASE WHEN excluded.summaries > followed.summaries OR excluded.record > followed.record THEN '' ELSE followed.revision END RETURNING xmax = 0`,
-			q.project, index.Shown(url), w.Summaries, w.Record).Scan(&added)
+		return tx.QueryRow(ctx, `INSERT INTO followed (project, url, summaries, record, vectors) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (project, url) DO UPDATE SET checked = NULL,
+			summaries = excluded.summaries OR followed.summaries, record = excluded.record OR followed.record, vectors = excluded.vectors OR followed.vectors,
+			revision = CASE WHEN excluded.summaries > followed.summaries OR excluded.record > followed.record OR excluded.vectors > followed.vectors THEN '' ELSE followed.revision END RETURNING xmax = 0`,
+			q.project, index.Shown(url), w.Summaries, w.Record, w.Vectors).Scan(&added)
 	})
 	return added, err
 }
@@ -67,7 +68,7 @@ func (q *Queue) Unfollow(ctx context.Context, url string) (was bool, err error) 
 
 // Followed lists the followed URLs by name.
 func (q *Queue) Followed(ctx context.Context) ([]Followed, error) {
-	rows, err := q.pool.Query(ctx, "SELECT url, revision, summaries, record, checked, problem FROM followed ORDER BY url")
+	rows, err := q.pool.Query(ctx, "SELECT url, revision, summaries, record, vectors, checked, problem FROM followed ORDER BY url")
 	if err != nil {
 		return nil, q.store.Explain(ctx, err)
 	}
@@ -90,7 +91,7 @@ func (q *Queue) superseded(ctx context.Context, t Task) (bool, error) {
 func (q *Queue) addWanted(ctx context.Context, t Task) error {
 	return q.store.Transaction(ctx, func(tx pgx.Tx) error {
 		var w Wanted
-		err := tx.QueryRow(ctx, "SELECT summaries, record FROM followed WHERE url = $1", t.What).Scan(&w.Summaries, &w.Record)
+		err := tx.QueryRow(ctx, "SELECT summaries, record, vectors FROM followed WHERE url = $1", t.What).Scan(&w.Summaries, &w.Record, &w.Vectors)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -99,6 +100,9 @@ func (q *Queue) addWanted(ctx context.Context, t Task) error {
 		}
 		if err == nil && w.Record {
 			_, _, err = q.add(ctx, tx, Task{Record, t.What, t.Version}, Derived)
+		}
+		if err == nil && w.Vectors {
+			_, _, err = q.add(ctx, tx, Task{Embed, t.What, t.Version}, Derived)
 		}
 		return err
 	})

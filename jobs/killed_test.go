@@ -24,6 +24,9 @@ import (
 // childVariable makes the test program a worker: the URL, and what its jobs do.
 const childVariable = "TRACERAG_TEST_WORKER"
 
+// modelVariable is where that worker's model is.
+const modelVariable = "TRACERAG_TEST_MODEL_URL"
+
 func child(place string) int {
 	place, what, _ := strings.Cut(place, "\n")
 	l, err := postgres.Parse(place)
@@ -36,7 +39,13 @@ func child(place string) int {
 				return ctx.Err()
 			}
 		}
-		err = w.Run(context.Background(), context.Background())
+		if what == "embed" {
+			w.Kinds = []Kind{Embed}
+			w.Embeddings, err = newEmbeddings(os.Getenv(modelVariable))
+		}
+		if err == nil {
+			err = w.Run(context.Background(), context.Background())
+		}
 	}
 	fmt.Fprintln(os.Stderr, err)
 	return 1

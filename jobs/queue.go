@@ -102,6 +102,8 @@ func (t Task) args() (river.JobArgs, error) {
 		return summariseArgs{t}, nil
 	case Record:
 		return recordArgs{t}, nil
+	case Embed:
+		return embedArgs{t}, nil
 	case Locate:
 		return locateArgs{t}, nil
 	}

@@ -38,21 +38,9 @@ func (e *NoCeilingError) Error() string {
 // summarise makes the summaries that a repository lacks. Those of a declaration that another worker makes at the same
 // time, for a repository that has it too, are waited for.
 func (s *session) summarise(ctx context.Context, t Task) error {
-	all, err := s.Store.Repositories(ctx)
+	r, unlock, err := s.hold(ctx, t)
 	if err != nil {
 		return err
-	}
-	i := slices.IndexFunc(all, func(r knowledge.Repository) bool { return r.URL == index.Shown(t.What) })
-	if i < 0 {
-		return &FinalError{fmt.Errorf("%s is not indexed any more", t.What)}
-	}
-	r := all[i]
-	unlock, ok, err := s.Store.TryLockName(ctx, "summarise "+t.What)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return &laterError{time.Second}
 	}
 	defer unlock()
 	model, err := s.Summaries.Model(s.Store, pace{s})
@@ -63,13 +51,40 @@ func (s *session) summarise(ctx context.Context, t Task) error {
 		return err
 	}
 	k := &summary.Maker{Model: model, Parallel: 2, Learn: s.Summaries.Learn, Claim: s.claim, Book: &summary.Book{Store: s.Store, Kept: s.Store, Model: model.Name(), Mask: s.Summaries.Mask,
-		// The texts that were indexed: the clone may have others by now, or be another machine's.
-		Read: func(r *knowledge.Repository, path string) ([]byte, error) { return s.Store.Text(ctx, r.ID, path) }}}
+		Read: func(r *knowledge.Repository, path string) ([]byte, error) { return s.text(ctx, r, path) }}}
 	files, err := summary.Program(ctx, s.Store, r.ID, "")
 	if err != nil {
 		return err
 	}
-	_, err = k.Repository(ctx, &summary.Task{Repository: r, Files: files})
+	_, err = k.Repository(ctx, &summary.Task{Repository: *r, Files: files})
+	return putOff(err)
+}
+
+// hold returns the repository of a job that asks a model about it, which no other worker asks about for the same kind of job until
+// unlock is called.
+func (s *session) hold(ctx context.Context, t Task) (r *knowledge.Repository, unlock func(), err error) {
+	all, err := s.Store.Repositories(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	i := slices.IndexFunc(all, func(r knowledge.Repository) bool { return r.URL == index.Shown(t.What) })
+	if i < 0 {
+		return nil, nil, &FinalError{fmt.Errorf("%s is not indexed any more", t.What)}
+	}
+	unlock, ok, err := s.Store.TryLockName(ctx, string(t.Kind)+" "+t.What)
+	if err == nil && !ok {
+		err = &laterError{time.Second}
+	}
+	return &all[i], unlock, err
+}
+
+// text is a file as it was indexed: the clone may have another one by now, or be another machine's.
+func (s *session) text(ctx context.Context, r *knowledge.Repository, path string) ([]byte, error) {
+	return s.Store.Text(ctx, r.ID, path)
+}
+
+// putOff puts a job off until the next day of UTC whose model may be asked nothing more on this one.
+func putOff(err error) error {
 	if errors.Is(err, throttle.ErrCeiling) {
 		return &laterError{untilTomorrow(time.Now())}
 	}
@@ -91,7 +106,7 @@ func (s *session) affordable(ctx context.Context, model string) error {
 	return &NoCeilingError{model}
 }
 
-// claim waits until this worker alone makes some summaries: all of them or none, so that no two wait for each other.
+// claim waits until this worker alone makes some summaries, or vectors: all of them or none, so that no two wait for each other.
 func (s *session) claim(ctx context.Context, keys []knowledge.SummaryKey) (release func(), err error) {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, func(a, b knowledge.SummaryKey) int { // locks are taken in one order
@@ -133,5 +148,5 @@ func (s *session) claim(ctx context.Context, keys []knowledge.SummaryKey) (relea
 	}, nil
 }
 
-// errClaimed says that another worker makes one of the summaries.
+// errClaimed says that another worker makes one of them.
 var errClaimed = errors.New("claimed")

@@ -5,7 +5,6 @@ package jobs
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -77,37 +76,17 @@ func TestSummariseTogether(t *testing.T) {
 	url := postgrestest.Shared(t).Database(t).URL()
 	q := opened(t, url)
 	first := indexer(t, url, "/")
-	var ids []int64
-	for i := range repositories {
-		r := newRepo(t)
-		for f := range files {
-			text := fmt.Sprintf("package app\n\n// R%dF%d does it.\nfunc R%[1]dF%[2]d() { println(\"%[1]d %[2]d\") }\n", i, f)
-			if f%2 == 1 { // every repository has it
-				text = fmt.Sprintf("package app\n\n// Same%d does it.\nfunc Same%[1]d() { println(\"%[1]d\") }\n", f)
-			}
-			if err := os.WriteFile(filepath.Join(r.dir, fmt.Sprintf("f%d.go", f)), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		commit := r.commit(fmt.Sprintf("Own%d", i))
-		if _, err := q.Follow(t.Context(), r.url(""), Wanted{Summaries: true}); err != nil {
-			t.Fatal(err)
-		}
-		if err := first.index(t.Context(), Task{Index, r.url(""), commit}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	ids := alike(t, q, first, repositories, files, Wanted{Summaries: true})
 	if err := first.index(t.Context(), Task{Index, known(t, first.Store, jobs(t, q)[1].What).URL, jobs(t, q)[1].Version}); err != nil {
 		t.Fatal(err)
 	}
-	for id, j := range jobs(t, q) {
+	for _, j := range jobs(t, q) {
 		if j.Kind != Summarise || j.Priority != Derived {
 			t.Errorf("%+v", j)
 		}
-		ids = append(ids, id)
 	}
-	if len(ids) != repositories {
-		t.Fatalf("%d jobs", len(ids))
+	if n := len(jobs(t, q)); n != repositories {
+		t.Fatalf("%d jobs", n)
 	}
 	const half = 20
 	ceiling := each * half
@@ -174,4 +153,33 @@ func TestSummariseTogether(t *testing.T) {
 		t.Errorf("%d rows are left, %v", left, err)
 	}
 	t.Logf("%d questions in %v, at most %d in %v", len(heard.times), heard.times[len(heard.times)-1].Sub(heard.times[0]).Round(time.Millisecond), heard.most(within), within)
+}
+
+// alike follows and indexes repositories of which every second file is in all of them, and returns their jobs.
+func alike(t testing.TB, q *Queue, s *session, repositories, files int, w Wanted) (ids []int64) {
+	t.Helper()
+	for i := range repositories {
+		r := newRepo(t)
+		for f := range files {
+			text := fmt.Sprintf("package app\n\n// R%dF%d does it.\nfunc R%[1]dF%[2]d() { println(\"%[1]d %[2]d\") }\n", i, f)
+			if f%2 == 1 { // every repository has it
+				text = fmt.Sprintf("package app\n\n// Same%d does it.\nfunc Same%[1]d() { println(\"%[1]d\") }\n", f)
+			}
+			write(t, r.dir, fmt.Sprintf("f%d.go", f), text)
+		}
+		commit := r.commit(fmt.Sprintf("Own%d", i))
+		if _, err := q.Follow(t.Context(), r.url(""), w); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.index(t.Context(), Task{Index, r.url(""), commit}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id := range jobs(t, q) {
+		ids = append(ids, id)
+	}
+	if len(ids) != repositories {
+		t.Fatalf("%d jobs", len(ids))
+	}
+	return ids
 }

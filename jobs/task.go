@@ -18,12 +18,14 @@ const (
 	Summarise Kind = "summarise"
 	// Record records the tests of a git URL. Its version is the commit.
 	Record Kind = "record"
+	// Embed has a model make the vectors of the functions of an indexed git URL. Its version is the commit.
+	Embed Kind = "embed"
 	// Locate finds the places of a report. It is what who asks calls it; its version is a hash of what is asked.
 	Locate Kind = "locate"
 )
 
 // Kinds are all kinds.
-func Kinds() []Kind { return []Kind{Index, Summarise, Record, Locate} }
+func Kinds() []Kind { return []Kind{Index, Summarise, Record, Embed, Locate} }
 
 // ParseKinds reads kinds with commas between them; "" is Index, which takes nothing but git.
 func ParseKinds(s string) ([]Kind, error) {
@@ -86,6 +88,7 @@ type (
 	indexArgs     struct{ Task }
 	summariseArgs struct{ Task }
 	recordArgs    struct{ Task }
+	embedArgs     struct{ Task }
 	locateArgs    struct{ Task }
 )
 
@@ -97,6 +100,9 @@ func (summariseArgs) Kind() string { return string(Summarise) }
 
 // Kind is of [river.JobArgs].
 func (recordArgs) Kind() string { return string(Record) }
+
+// Kind is of [river.JobArgs].
+func (embedArgs) Kind() string { return string(Embed) }
 
 // Kind is of [river.JobArgs].
 func (locateArgs) Kind() string { return string(Locate) }

@@ -34,6 +34,8 @@ type Worker struct {
 	Refresh time.Duration
 	// Summaries is how summaries are made; nil if Summarise is not among the kinds.
 	Summaries *Summaries
+	// Embeddings is how vectors are made; nil if Embed is not among the kinds.
+	Embeddings *Embeddings
 	// Recordings is how tests are recorded; nil if Record is not among the kinds.
 	Recordings *Recordings
 	// Locator is how reports are located; nil if Locate is not among the kinds.
@@ -145,6 +147,8 @@ func (s *session) newClient() (*river.Client[pgx.Tx], error) {
 			river.AddWorker(workers, &work[summariseArgs]{s: s, do: s.summarise, task: func(a summariseArgs) Task { return a.Task }, unbounded: true})
 		case Record:
 			river.AddWorker(workers, &work[recordArgs]{s: s, do: s.record, task: func(a recordArgs) Task { return a.Task }})
+		case Embed:
+			river.AddWorker(workers, &work[embedArgs]{s: s, do: s.embed, task: func(a embedArgs) Task { return a.Task }, unbounded: true})
 		case Locate:
 			river.AddWorker(workers, &work[locateArgs]{s: s, do: s.locate, task: func(a locateArgs) Task { return a.Task }})
 		}

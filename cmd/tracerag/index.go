@@ -47,6 +47,7 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	forget := f.Bool("forget", false, "remove the named repositories from the index: by directory, URL or name")
 	follow := f.Bool("follow", false, "have workers index these URLs, and each new commit of theirs (a branch or tag after #);\n--forget ends it")
 	recordTests := f.Bool("record", false, "with --follow: also have workers record the tests of each commit, in a sandbox")
+	embed := f.Bool("embed", false, "with --follow: also have workers make the vectors of functions")
 	copyTo := f.String("copy-to", "", "copy all that is known into `PLACE`, an empty file or database, and index nothing")
 	asJSON := f.Bool("json", false, "print what was made as JSON")
 	a.section(f, "The model")
@@ -63,6 +64,9 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if *recordTests && !*follow {
 		return a.usage(c, "--record is for --follow: tracerag run --each records tests here")
+	}
+	if *embed && !*follow {
+		return a.usage(c, "--embed is for --follow: --embed-model MODEL makes vectors here")
 	}
 	if *ran != "" && !*summaries {
 		return a.usage(c, "--ran says which summaries are made: add --summaries")
@@ -95,9 +99,9 @@ func runIndex(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if *follow {
 		if f.NArg() == 0 || *forget || *ran != "" || e.model != "" || *asJSON {
-			return a.usage(c, "--follow takes URLs, and leaves the work to workers: leave out the other flags but --summaries and --record")
+			return a.usage(c, "--follow takes URLs, and leaves the work to workers: leave out the other flags but --summaries, --record and --embed")
 		}
-		if err := a.follow(ctx, &k, f.Args(), jobs.Wanted{Summaries: *summaries, Record: *recordTests}); err != nil {
+		if err := a.follow(ctx, &k, f.Args(), jobs.Wanted{Summaries: *summaries, Record: *recordTests, Vectors: *embed}); err != nil {
 			return a.fail(err)
 		}
 		return exitOK

@@ -290,6 +290,13 @@ func cmdModel(ts *testscript.TestScript, _ bool, args []string) {
 			steps = append(steps, llmtest.Step{Text: rest, Hang: true})
 		case kind == "lines":
 			steps = append(steps, llmtest.Step{Reply: func(message string) string { return lines(message, rest) }})
+		case kind == "vectors": // texts with the word are far from all others
+			steps = append(steps, llmtest.Step{Embed: func(text string) []float32 {
+				if strings.Contains(text, rest) {
+					return []float32{1, 0}
+				}
+				return []float32{.1, 1}
+			}})
 		case kind == "file": // a text of several lines
 			steps = append(steps, llmtest.Step{Text: ts.ReadFile(rest)})
 		case kind == "length":

@@ -19,6 +19,7 @@ import (
 	"tracerag/llm/throttle"
 	"tracerag/memory"
 	"tracerag/phrase"
+	"tracerag/prompt/tokens"
 	"tracerag/visible"
 )
 
@@ -30,6 +31,7 @@ as many machines as you like, and stop or kill them at will: others go on with t
   tracerag worker --knowledge postgres://me@db/team
   tracerag worker --parallel 4 --refresh 1m
   tracerag worker --jobs summarise --model gpt-5.4     summaries of what is followed with --summaries
+  tracerag worker --jobs embed --embed-model nomic-embed-text     vectors of what is followed with --embed
   tracerag worker --jobs record --keep 20              traces of the tests of what is followed with --record
 
 Ctrl-C or SIGTERM lets it end when its jobs have ended. A second one ends it at once, and its jobs
@@ -46,14 +48,16 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, workerHelp)
 	var k knowledgeFlags
 	k.add(f)
-	kinds := f.String("jobs", "", "work on these `KINDS` of jobs, with commas between: index, summarise, record, locate (default: index)")
+	kinds := f.String("jobs", "", "work on these `KINDS` of jobs, with commas between: index, summarise, record, embed, locate (default: index)")
 	var m meteredFlags
 	parallel := f.Int("parallel", 2, "work on `N` jobs at a time")
 	refresh := f.Duration("refresh", 5*time.Minute, "look for new commits of followed URLs once in this `TIME`")
 	files := f.String("files", "", "take file URLs below `DIR`, too: members of the project can then read the repositories there")
 	listen := f.String("listen", "", "serve /healthz and /metrics (Prometheus) at `ADDR`: a port of this machine alone, or HOST:PORT")
-	a.section(f, "The model, for --jobs summarise")
+	a.section(f, "The model, for --jobs summarise and embed")
 	m.addAsked(f)
+	e := embedFlags{server: &m.modelFlags}
+	e.add(f, "for --jobs embed: make the vectors")
 	var r recordingFlags
 	a.section(f, "Tests, for --jobs record")
 	r.add(f)
@@ -73,6 +77,14 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	}
 	if slices.Contains(w.Kinds, jobs.Summarise) {
 		if w.Summaries, err = a.workerModel(&m); err != nil {
+			return a.fail(err)
+		}
+	}
+	if slices.Contains(w.Kinds, jobs.Embed) {
+		if e.model == "" {
+			return a.usage(c, "--jobs embed needs a model of the endpoint for embeddings: --embed-model")
+		}
+		if w.Embeddings, err = a.workerEmbeddings(&e); err != nil {
 			return a.fail(err)
 		}
 	}
@@ -141,6 +153,17 @@ func (a *app) workerModel(m *meteredFlags) (*jobs.Summaries, error) {
 		asked := *m
 		asked.limits = throttle.Limits{Parallel: 2, Shared: shared}
 		return a.metered(&asked, keep, a.masker().Clean, nil)
+	}}, nil
+}
+
+// workerEmbeddings is how a worker makes vectors.
+func (a *app) workerEmbeddings(e *embedFlags) (*jobs.Embeddings, error) {
+	client, err := a.embedClient(e)
+	if err != nil {
+		return nil, fmt.Errorf("vectors are made by a model: %w", err)
+	}
+	return &jobs.Embeddings{Mask: a.masker(), Model: func(shared throttle.Shared) *metered.Embedder {
+		return metered.NewEmbedder(metered.EmbedderOptions{Model: e.model, Embed: client.Embed, Count: tokens.For(e.model).Count, Limits: throttle.Limits{Shared: shared}})
 	}}, nil
 }
 
