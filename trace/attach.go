@@ -25,7 +25,7 @@ func (b *Builder) AttachGoroutines() {
 	// up leads to it and is shortened on the way, as in a union-find.
 	up := make([]NodeID, len(t.Nodes))
 	for i := range up {
-		if up[i] = t.above(NodeID(i)); up[i] == NoNode {
+		if up[i] = t.Above(NodeID(i)); up[i] == NoNode {
 			up[i] = NodeID(i)
 		}
 	}

@@ -40,13 +40,13 @@ func (t *Trace) Check() error {
 	if err := t.checkRecursion(); err != nil {
 		return err
 	}
+	if err := t.checkProcesses(); err != nil { // whose callers lead upwards, too
+		return err
+	}
 	if err := t.checkCreators(); err != nil {
 		return err
 	}
 	if err := t.checkLines(); err != nil {
-		return err
-	}
-	if err := t.checkProcesses(); err != nil {
 		return err
 	}
 	return t.checkValues()
@@ -118,7 +118,7 @@ func (t *Trace) levels() (most int, err error) {
 	for i := range t.Nodes {
 		path = path[:0]
 		id := NodeID(i)
-		for ; id != NoNode && level[id] == 0; id = t.above(id) {
+		for ; id != NoNode && level[id] == 0; id = t.Above(id) {
 			level[id] = onPath
 			path = append(path, id)
 		}
@@ -137,10 +137,15 @@ func (t *Trace) levels() (most int, err error) {
 	return most, nil
 }
 
-// above returns the parent of a node or, of a goroutine's root, its creator.
-func (t *Trace) above(id NodeID) NodeID {
-	if n := &t.Nodes[id]; n.Parent != NoNode {
+// Above returns the parent of a node or, of a goroutine's root, its creator, or else, of a
+// root of a process in a joined trace, the node that started that.
+func (t *Trace) Above(id NodeID) NodeID {
+	n := &t.Nodes[id]
+	switch {
+	case n.Parent != NoNode:
 		return n.Parent
+	case n.Go.Creator != 0 || n.Process == 0:
+		return n.Go.Creator.Node()
 	}
-	return t.Nodes[id].Go.Creator.Node()
+	return t.Processes[n.Process-1].Caller.Node()
 }

@@ -41,6 +41,9 @@ const (
 // hundred bytes for each frame of each path. The bytes are those that it would
 // write.
 func (t *Trace) Write(w io.Writer) error {
+	if t.joined() {
+		return errJoined
+	}
 	if err := t.Check(); err != nil {
 		return fmt.Errorf("trace not written: %w", err)
 	}

@@ -31,7 +31,7 @@ func TestMaskedMasksEverything(t *testing.T) {
 		"Program.Main.Path": true, "Program.Main.Version": true, "Program.Main.Sum": true, "Program.Deps.Path": true, "Program.Deps.Version": true,
 		"Program.Deps.Sum": true, "Program.Settings.Key": true,
 		"Functions.Name": true, "Functions.Package": true, "Functions.File": true, "Nodes.Root": true, "Nodes.Go.Func": true, "Nodes.Go.File": true,
-		"Lines.States": true, "Losses.Kind": true, "Losses.Function": true, "Processes.Program": true, "Processes.Trace": true,
+		"Lines.States": true, "Losses.Kind": true, "Losses.Function": true, "Processes.Program": true, "Processes.Trace": true, "Processes.Main": true,
 		"Activations.Args.Name": true, "Activations.Args.Type": true, "Activations.Args.Unread": true,
 		"Activations.Results.Name": true, "Activations.Results.Type": true, "Activations.Results.Unread": true,
 	}

@@ -17,7 +17,7 @@ func (t *Trace) Portable() *Trace {
 	p.Dir, p.Start, p.Duration, p.Baseline = "", time.Time{}, 0, ""
 	p.Program.Path, p.Program.BuildID = "", ""
 	p.Program.ModTime, p.Program.Settings = time.Time{}, nil
-	p.Activations, p.Lines = nil, nil
+	p.Activations, p.Lines, p.Processes = nil, nil, nil
 	p.Program.Deps = slices.Clone(p.Program.Deps)
 	for i := range p.Program.Deps {
 		if m := &p.Program.Deps[i]; m.Replace != nil && m.Replace.Version == "" { // by a directory

@@ -189,6 +189,7 @@ type Node struct {
 	Root     RootKind // set if and only if Parent is NoNode
 	Go       GoStmt   // of a RootGoroutine
 	Flags    Flags
+	Process  int32 // of a root in a joined trace: which of the trace's processes it is in, from 1; 0: the run's own program
 }
 
 // GoStmt is the go statement that made a goroutine. The zero value is one of
