@@ -25,8 +25,8 @@ type AppMap struct {
 // call that was observed; how often it was called is in the field "calls", which is
 // no part of the format. There are no times.
 //
-// Each goroutine is a thread. AppMap nests calls by thread, so a goroutine does not
-// are below the call that started it.
+// Each goroutine is a thread, and so is the main goroutine of a process. AppMap nests calls
+// by thread, so that they are not below the call that started them.
 func (t *Tree) WriteAppMap(w io.Writer, a AppMap) error {
 	type named struct {
 		Name    string `json:"name"`
@@ -151,7 +151,7 @@ func (j *jsonList) events(f *flat) {
 	for i, n := range f.nodes {
 		leave(i)
 		p := f.parent[i]
-		if p < 0 || n.Root == trace.RootGoroutine {
+		if p < 0 || n.Root == trace.RootGoroutine || n.Process != nil {
 			threads++
 			thread[i] = threads
 		} else {

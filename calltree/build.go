@@ -63,7 +63,7 @@ func Build(t *trace.Trace, o Options) (*Tree, error) {
 func buildContext(t *trace.Trace, keepInit bool) (*Tree, []*Node, error) {
 	f := newFolder(t)
 	want := f.link(keepInit)
-	top := &growing{Node: &Node{}, fn: -1, waiting: []trace.NodeID{f.top()}}
+	top := &growing{Node: &Node{}, fn: -1, level: -1, waiting: []trace.NodeID{f.top()}}
 	f.enter(top)
 	if f.seen != want {
 		return nil, nil, fmt.Errorf("%d nodes of the trace hang from goroutines that started each other: the trace is damaged, record it again", want-f.seen)
@@ -98,13 +98,15 @@ func buildContext(t *trace.Trace, keepInit bool) (*Tree, []*Node, error) {
 // recursive call hands its children to the ancestor instead, which is on the
 // path at that moment and sees to them when the walk is back there. So the
 // path is always known, each node of the trace is met once, and the work is
-// linear however deep the tree is.
+// linear however deep the tree is. A process begins a path of its own: a program that
+// runs itself is not one function that calls itself.
 type folder struct {
 	t        *trace.Trace
 	fn       []trace.FuncID // the first function of the same name
 	kid, sib []trace.NodeID // first child and next sibling, goroutines below their creator; NoNode ends
 	nodes    map[growingKey]*growing
-	path     []*growing // by function: its node on the path from the root
+	path     []*growing // by function: its last node on the path from the root
+	began    []bool     // by node of the trace: it is not below a node of its own process; nil: there is one process
 	of       []*Node    // of the tree, by node of the trace; nil if it is left out
 	seen     int        // nodes of the trace that have been mapped
 }
@@ -114,6 +116,9 @@ type growing struct {
 	*Node
 	fn      trace.FuncID
 	waiting []trace.NodeID
+
+	level, base int            // how far down it is, and the uppermost node of its process
+	processes   map[int32]bool // which began here
 }
 
 type growingKey struct {
@@ -121,6 +126,7 @@ type growingKey struct {
 	fn     trace.FuncID
 	root   trace.RootKind
 	goFunc string
+	main   string // of a process that begins here
 }
 
 func newFolder(t *trace.Trace) *folder {
@@ -132,6 +138,9 @@ func newFolder(t *trace.Trace) *folder {
 		nodes: make(map[growingKey]*growing, len(t.Nodes)),
 		path:  make([]*growing, len(t.Functions)),
 		of:    make([]*Node, len(t.Nodes)),
+	}
+	if len(t.Processes) > 0 {
+		f.began = make([]bool, len(t.Nodes))
 	}
 	byName := make(map[string]trace.FuncID, len(t.Functions))
 	for i := range t.Functions {
@@ -162,18 +171,25 @@ func (f *folder) link(keepInit bool) int {
 		} else {
 			out[i] = n.Root == trace.RootInit && !keepInit
 		}
-		if n.Go.Creator != 0 {
-			busy[n.Go.Creator.Node()] = true
+		if above := f.t.Above(trace.NodeID(i)); above != trace.NoNode {
+			busy[above] = true
 		}
 	}
 	want := 0
 	for i := range slices.Backward(nodes) {
 		n := &nodes[i]
-		above := n.Parent
-		if n.Root == trace.RootGoroutine {
-			above = n.Go.Creator.Node()
-		}
-		if above != trace.NoNode && n.Root == trace.RootGoroutine && out[above] {
+		above := f.t.Above(trace.NodeID(i))
+		if n.Process != 0 {
+			caller := f.t.Processes[n.Process-1].Caller.Node()
+			if n.Go.Creator != 0 && out[above] {
+				above = caller
+				out[i] = !busy[i]
+			}
+			if above != trace.NoNode && out[above] {
+				above = trace.NoNode
+			}
+			f.began[i] = n.Go.Creator == 0 || above != n.Go.Creator.Node()
+		} else if above != trace.NoNode && n.Root == trace.RootGoroutine && out[above] {
 			above = trace.NoNode
 			out[i] = !busy[i]
 		}
@@ -193,8 +209,9 @@ func (f *folder) link(keepInit bool) int {
 // enter grows the tree below at.
 func (f *folder) enter(at *growing) {
 	if at.fn >= 0 {
+		before := f.path[at.fn] // of another process
 		f.path[at.fn] = at
-		defer func() { f.path[at.fn] = nil }()
+		defer func() { f.path[at.fn] = before }()
 	}
 	for len(at.waiting) > 0 {
 		from := at.waiting
@@ -204,7 +221,7 @@ func (f *folder) enter(at *growing) {
 			for k := f.kid[id]; k != trace.NoNode; k = f.sib[k] {
 				child := f.child(at, k)
 				to := child
-				if above := f.path[child.fn]; above != nil {
+				if above := f.path[child.fn]; above != nil && above.level >= child.base {
 					if !child.Flags.Has(trace.Recursive) {
 						above.again = append(above.again, child.Node)
 					}
@@ -226,17 +243,29 @@ func (f *folder) enter(at *growing) {
 func (f *folder) child(at *growing, k trace.NodeID) *growing {
 	f.seen++
 	n := &f.t.Nodes[k]
-	key := growingKey{at.Node, f.fn[n.Func], n.Root, n.Go.Func}
+	key := growingKey{parent: at.Node, fn: f.fn[n.Func], root: n.Root, goFunc: n.Go.Func}
+	began := f.began != nil && f.began[k]
+	if began {
+		key.main = f.t.Processes[n.Process-1].Main
+	}
 	g := f.nodes[key]
 	if g == nil {
-		g = &growing{fn: key.fn, Node: &Node{
+		g = &growing{fn: key.fn, level: at.level + 1, base: at.base, Node: &Node{
 			first:  k,
 			Func:   &f.t.Functions[key.fn],
 			Parent: at.Node,
 			Root:   n.Root,
 		}}
+		if began {
+			g.base = g.level
+			g.processes = map[int32]bool{}
+		}
 		f.nodes[key] = g
 		at.Children = append(at.Children, g.Node)
+	}
+	if began && !g.processes[n.Process] {
+		g.processes[n.Process] = true
+		g.Processes++
 	}
 	f.of[k] = g.Node
 	if k <= g.first {
@@ -244,6 +273,9 @@ func (f *folder) child(at *growing, k trace.NodeID) *growing {
 		if n.Root == trace.RootGoroutine {
 			stmt := n.Go
 			g.Go = &stmt
+		}
+		if began {
+			g.Process = &f.t.Processes[n.Process-1]
 		}
 	}
 	line := n.CallLine

@@ -35,7 +35,7 @@ func pathTo(n, under *Node) []*Node {
 }
 
 // diverge walks two trees in step, down to the first node that differs. What
-// runs by itself, goroutines and callbacks, comes after the calls of the same
+// runs by itself, goroutines, callbacks and processes, comes after the calls of the same
 // caller and is compared as a set: its order is the scheduler's, and differs
 // between two runs of one program. Without order, all is.
 func diverge(a, b []*Node, underA, underB *Node, order bool) *Divergence {
@@ -70,7 +70,7 @@ func inStep(a, b []*Node, underA, underB *Node, order bool) *Divergence {
 // others in an order that does not depend on the run.
 func sequence(nodes []*Node, order bool) (calls, set []*Node) {
 	for _, n := range nodes {
-		if !order || n.Root == trace.RootGoroutine || n.Root == trace.RootCallback {
+		if !order || n.Root == trace.RootGoroutine || n.Root == trace.RootCallback || n.Process != nil {
 			set = append(set, n)
 		} else {
 			calls = append(calls, n)
@@ -78,7 +78,7 @@ func sequence(nodes []*Node, order bool) (calls, set []*Node) {
 	}
 	slices.SortFunc(set, func(a, b *Node) int {
 		x, y := a.identity(), b.identity()
-		return cmp.Or(strings.Compare(string(x.root), string(y.root)), strings.Compare(x.fn, y.fn), strings.Compare(x.goFunc, y.goFunc))
+		return cmp.Or(strings.Compare(string(x.root), string(y.root)), strings.Compare(x.fn, y.fn), strings.Compare(x.goFunc, y.goFunc), strings.Compare(x.main, y.main))
 	})
 	return calls, set
 }

@@ -20,6 +20,7 @@ type drawing struct {
 	node, cut  string // formats: handle or number of the node above, label
 	edge       string // formats: the two ends' names
 	goEdge     string
+	process    string // likewise, to the root of a process
 	escape     *strings.Replacer
 	newline    string
 }
@@ -31,23 +32,25 @@ var dot = drawing{
 	cut:     "  more%d [label=\"%s\", shape=plaintext];\n",
 	edge:    "  %s -> %s;\n",
 	goEdge:  "  %s -> %s [label=\"go\", style=dashed];\n",
+	process: "  %s -> %s [label=\"process\", style=dashed];\n",
 	escape:  strings.NewReplacer(`\`, `\\`, `"`, `\"`),
 	newline: `\n`,
 }
 
 var mermaid = drawing{
-	head:   "flowchart LR\n",
-	node:   "  n%d[\"%s\"]\n",
-	cut:    "  more%d([\"%s\"])\n",
-	edge:   "  %s --> %s\n",
-	goEdge: "  %s -. go .-> %s\n",
+	head:    "flowchart LR\n",
+	node:    "  n%d[\"%s\"]\n",
+	cut:     "  more%d([\"%s\"])\n",
+	edge:    "  %s --> %s\n",
+	goEdge:  "  %s -. go .-> %s\n",
+	process: "  %s -. process .-> %s\n",
 	// Within quotes Mermaid knows entities, Markdown after a backtick, and
 	// HTML tags.
 	escape:  strings.NewReplacer(`#`, `#35;`, `"`, `#quot;`, `<`, `#lt;`, `>`, `#gt;`, "`", `#96;`, `&`, `#amp;`, `\`, `#92;`),
 	newline: `<br>`,
 }
 
-// WriteDOT writes the tree as a graph for Graphviz. Goroutines hang from
+// WriteDOT writes the tree as a graph for Graphviz. Goroutines and processes hang from
 // dashed edges, and a cut is a node that says how many are not drawn.
 func (t *Tree) WriteDOT(w io.Writer, v View) error { return t.draw(w, v, &dot) }
 
@@ -69,7 +72,10 @@ func (t *Tree) draw(w io.Writer, v View, d *drawing) error {
 		fmt.Fprintf(b, d.node, n.ID, v.label(n, t.Sampled, d))
 		if p := f.parent[i]; p >= 0 {
 			edge := d.edge
-			if n.Root == trace.RootGoroutine {
+			switch {
+			case n.Process != nil:
+				edge = d.process
+			case n.Root == trace.RootGoroutine:
 				edge = d.goEdge
 			}
 			fmt.Fprintf(b, edge, fmt.Sprint("n", f.nodes[p].ID), fmt.Sprint("n", n.ID))

@@ -20,8 +20,9 @@ var update = flag.Bool("update", false, "rewrite the outputs in testdata/*.txt")
 
 // TestGolden runs the files in testdata. A file has sections, each under a
 // line "-- name --". The sections trace, other and baseline are input, in the
-// notation of parseTrace. The name of any other section is a command, and its
-// text what the command prints: see command. After a change that is meant,
+// notation of parseTrace. A section "process in=trace main=PATH program=FILE parent=N
+// caller=N before=N" is the trace of a process of another one, which is joined to it. The
+// name of any other section is a command, and its text what the command prints: see command. After a change that is meant,
 // run: go test ./calltree -update
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -35,18 +36,27 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			comment, sections := split(strings.ReplaceAll(string(text), "\r\n", "\n"))
-			in := map[string]*trace.Trace{}
+			in, parts := map[string]*trace.Trace{}, map[string][]*trace.Trace{}
 			for _, s := range sections {
 				switch s.name {
 				case "trace", "other", "baseline":
 					in[s.name] = parseTrace(t, s.text)
+				}
+				if isProcess(s.name) {
+					parseProcess(t, s, in, parts)
+				}
+			}
+			for name, list := range parts {
+				var err error
+				if in[name], err = in[name].Join(list); err != nil {
+					t.Fatal(err)
 				}
 			}
 			var out bytes.Buffer
 			out.WriteString(comment)
 			for _, s := range sections {
 				got := s.text
-				if in[s.name] == nil {
+				if in[s.name] == nil && !isProcess(s.name) {
 					got = command(t, s.name, in)
 					if got != s.text && !*update {
 						t.Errorf("%s:\n got:\n%s\nwant:\n%s", s.name, got, s.text)
@@ -60,6 +70,36 @@ func TestGolden(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func isProcess(name string) bool { return strings.HasPrefix(name, "process ") }
+
+// parseProcess adds a process to a trace that came before, and its own trace to those parts.
+func parseProcess(t *testing.T, s section, in map[string]*trace.Trace, parts map[string][]*trace.Trace) {
+	of := map[string]string{}
+	for _, word := range strings.Fields(s.name)[1:] {
+		key, value, _ := strings.Cut(word, "=")
+		of[key] = value
+	}
+	root := in[of["in"]]
+	root.Program.MainPath = "example.com/app"
+	p := trace.Process{Program: of["program"], Command: []string{of["program"]}, Why: of["why"]}
+	for key, to := range map[string]*int{"parent": &p.Parent, "before": &p.Before} {
+		*to, _ = strconv.Atoi(of[key])
+	}
+	caller, _ := strconv.Atoi(of["caller"])
+	p.Caller = trace.NodeRef(caller)
+	var part *trace.Trace
+	if p.Why == "" {
+		p.Trace = fmt.Sprintf("%08d", len(root.Processes)+1)
+		part = parseTrace(t, s.text)
+		part.Program.MainPath = of["main"]
+	}
+	root.Processes = append(root.Processes, p)
+	parts[of["in"]] = append(parts[of["in"]], part)
+	if err := root.Check(); err != nil {
+		t.Fatal(err)
 	}
 }
 

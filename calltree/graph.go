@@ -37,7 +37,8 @@ type unfolder struct {
 
 // unfold makes the Graph tree from the Context tree. It starts from that tree because the recursion
 // through goroutines is folded there already, so that no edge is below
-// itself and its Total counts nothing twice.
+// itself and its Total counts nothing twice. Only a program that runs itself has an edge
+// below itself.
 func unfold(t *Tree, limit int) (*Tree, error) {
 	type edgeKey struct {
 		top    bool // no caller: a root
@@ -46,6 +47,7 @@ func unfold(t *Tree, limit int) (*Tree, error) {
 	}
 	edges := map[edgeKey]*edge{}
 	var roots []*edge
+	processes := false
 	u := &unfolder{out: map[string][]*edge{}, onPath: map[string]*Node{}, limit: limit}
 	t.Walk(func(n *Node, _ int) bool {
 		key := edgeKey{top: n.Parent == nil, callee: n.identity()}
@@ -65,9 +67,19 @@ func unfold(t *Tree, limit int) (*Tree, error) {
 		if n.first <= e.node.first {
 			e.node.first = n.first
 			e.node.Go = n.Go
+			e.node.Process = n.Process
 		}
+		e.node.Processes += n.Processes
 		e.node.Values = append(e.node.Values, n.Values...)
-		e.node.absorb(n.Calls, n.Total, n.Flags&^trace.Recursive, n.Lines...)
+		total := n.Total
+		processes = processes || n.Process != nil
+		for up := n.Parent; processes && up != nil; up = up.Parent {
+			if up.identity() == key.callee && (up.Parent == nil) == key.top && (key.top || up.Parent.Func.Name == key.caller) {
+				total = 0 // a part of that
+				break
+			}
+		}
+		e.node.absorb(n.Calls, total, n.Flags&^trace.Recursive, n.Lines...)
 		return true
 	})
 	for _, out := range u.out {

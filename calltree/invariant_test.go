@@ -48,12 +48,47 @@ func randomTrace(r *rand.Rand, calls, functions int) *trace.Trace {
 	return tr
 }
 
-// each runs f on pairs of traces from fixed seeds.
+// randomGroup is a random trace with processes, some of which have none or are of the
+// program itself, joined.
+func randomGroup(t *testing.T, r *rand.Rand) *trace.Trace {
+	tr := randomTrace(r, 1+r.IntN(30), 1+r.IntN(12))
+	tr.Program.MainPath = "example.com/p0"
+	of := []*trace.Trace{tr}
+	for i := range 1 + r.IntN(5) {
+		p := trace.Process{Parent: r.IntN(i + 1), Program: fmt.Sprint("/bin/p", r.IntN(3))}
+		var part *trace.Trace
+		if r.IntN(5) > 0 {
+			part = randomTrace(r, 1+r.IntN(20), 1+r.IntN(12))
+			part.Program.MainPath = "example.com" + p.Program[len("/bin"):]
+			p.Trace = fmt.Sprintf("%08x", i)
+		}
+		in := p.Parent
+		for of[in] == nil {
+			in = tr.Processes[in-1].Parent
+		}
+		p.Before = r.IntN(len(of[in].Nodes) + 1)
+		p.Caller = trace.NodeRef(r.IntN(p.Before + 1))
+		tr.Processes = append(tr.Processes, p)
+		of = append(of, part)
+	}
+	joined, err := tr.Join(of[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return joined
+}
+
+// each runs f on pairs of traces from fixed seeds, then of joined ones.
 func each(t *testing.T, f func(t *testing.T, a, b *trace.Trace)) {
-	for seed := range uint64(100) {
+	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		a := randomTrace(r, 1+r.IntN(60), 1+r.IntN(12))
-		b := randomTrace(r, 1+r.IntN(60), 1+r.IntN(12))
+		var a, b *trace.Trace
+		if seed < 100 {
+			a = randomTrace(r, 1+r.IntN(60), 1+r.IntN(12))
+			b = randomTrace(r, 1+r.IntN(60), 1+r.IntN(12))
+		} else {
+			a, b = randomGroup(t, r), randomGroup(t, r)
+		}
 		if err := a.Check(); err != nil {
 			t.Fatalf("seed %d: the input is no trace: %v", seed, err)
 		}
@@ -104,10 +139,14 @@ func all(tree *calltree.Tree) (nodes []*calltree.Node) {
 type edge struct {
 	caller, callee string
 	root           trace.RootKind
+	main           string // of a process
 }
 
 func edgeOf(n *calltree.Node) edge {
 	e := edge{callee: n.Func.Name, root: n.Root}
+	if n.Process != nil {
+		e.main = n.Process.Main
+	}
 	if n.Parent != nil {
 		e.caller = n.Parent.Func.Name
 	}
@@ -121,8 +160,12 @@ func edges(tr *trace.Trace) map[edge]int64 {
 		n := &tr.Nodes[i]
 		e := edge{callee: tr.Func(trace.NodeID(i)).Name, root: n.Root}
 		above := n.Parent
-		if n.Root == trace.RootGoroutine {
+		switch {
+		case n.Go.Creator != 0:
 			above = n.Go.Creator.Node()
+		case n.Process != 0:
+			above = tr.Processes[n.Process-1].Caller.Node()
+			e.main = tr.Processes[n.Process-1].Main
 		}
 		if above != trace.NoNode {
 			e.caller = tr.Func(above).Name
@@ -133,7 +176,7 @@ func edges(tr *trace.Trace) map[edge]int64 {
 }
 
 // check verifies what holds in every tree.
-func check(t *testing.T, tree *calltree.Tree) {
+func check(t *testing.T, tree *calltree.Tree, mode calltree.Mode) {
 	t.Helper()
 	nodes := all(tree)
 	if len(nodes) != tree.Size {
@@ -147,8 +190,9 @@ func check(t *testing.T, tree *calltree.Tree) {
 		ids[n.ID] = true
 		on := false
 		if n.Parent != nil {
-			for p := range n.Parent.Up() {
-				on = on || p.Func.Name == n.Func.Name
+			// A process begins a path of its own; the graph knows functions, not processes.
+			for p := n; p.Parent != nil && (p.Process == nil || mode == calltree.Graph); p = p.Parent {
+				on = on || p.Parent.Func.Name == n.Func.Name
 			}
 			if !slices.Contains(n.Parent.Children, n) {
 				t.Errorf("#%d is no child of its parent", n.ID)
@@ -187,7 +231,7 @@ func TestBuildKeepsEveryCall(t *testing.T) {
 			if tree == nil {
 				continue
 			}
-			check(t, tree)
+			check(t, tree, o.Mode)
 			got := map[edge]int64{}
 			for _, n := range all(tree) {
 				if o.Mode == calltree.Context {
@@ -240,7 +284,11 @@ func TestHandles(t *testing.T) {
 	path := func(n *calltree.Node) string {
 		var s []string
 		for p := range n.Up() {
-			s = append(s, fmt.Sprint(edgeOf(p), p.Go != nil && p.Go.Func != ""))
+			goFunc := ""
+			if p.Go != nil {
+				goFunc = p.Go.Func
+			}
+			s = append(s, fmt.Sprint(edgeOf(p), goFunc))
 		}
 		return strings.Join(s, " < ")
 	}
@@ -296,7 +344,7 @@ func TestPrune(t *testing.T) {
 			}
 			size, before := tree.Size, text(t, baseline)
 			removed := tree.Prune(baseline)
-			check(t, tree)
+			check(t, tree, o.Mode)
 			if removed != size-tree.Size {
 				t.Errorf("removed %d of %d, %d are left", removed, size, tree.Size)
 			}
@@ -334,7 +382,7 @@ func TestMerge(t *testing.T) {
 			}
 		}
 		both := calltree.Merge(a, b)
-		check(t, both)
+		check(t, both, calltree.Context)
 		want := edges(x)
 		for e, calls := range edges(y) {
 			want[e] += calls
@@ -378,7 +426,7 @@ func TestFocus(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				check(t, focused)
+				check(t, focused, calltree.Context)
 				matches := func(n *calltree.Node) bool { return n.Func.Name == pattern || "#"+strconv.Itoa(n.ID) == pattern }
 				found := map[int]bool{}
 				for _, f := range all(focused) {

@@ -23,6 +23,8 @@ type jsonNode struct {
 	Root    string   `json:"root,omitempty"`
 	Go      *jsonGo  `json:"go,omitempty"`
 
+	Process *jsonProcess `json:"process,omitempty"`
+
 	Values []jsonActivation `json:"values,omitempty"`
 }
 
@@ -30,6 +32,13 @@ type jsonActivation struct {
 	Args     []trace.Value `json:"args,omitempty"`
 	Results  []trace.Value `json:"results,omitempty"`
 	Returned bool          `json:"returned"`
+}
+
+type jsonProcess struct {
+	Program string   `json:"program"`
+	Command []string `json:"command,omitempty"`
+	Trace   string   `json:"trace,omitempty"`
+	Count   int      `json:"count"`
 }
 
 type jsonGo struct {
@@ -59,6 +68,8 @@ type jsonGo struct {
 //	marks     of inlined, recursive, via, floor, approximate
 //	root      main, init, goroutine or callback; a goroutine may have a parent
 //	go        the go statement of a goroutine: func, file, line
+//	process   of a root of a program that the node above started: program, command and
+//	          trace of the first, and count: how many of the program began here
 //	values    calls that were observed, in order: args and results, each a list of
 //	          name, type, text, cut and unread, and whether it returned (see
 //	          [trace.Activation])
@@ -100,6 +111,9 @@ func jsonOf(n *Node) jsonNode {
 		CallsAt: n.Lines,
 		Marks:   allFlags(n.Flags),
 		Root:    string(n.Root),
+	}
+	if p := n.Process; p != nil {
+		out.Process = &jsonProcess{p.Program, p.Command, p.Trace, n.Processes}
 	}
 	for _, a := range n.Values {
 		out.Values = append(out.Values, jsonActivation{a.Args, a.Results, a.Returned})

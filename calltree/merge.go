@@ -32,6 +32,7 @@ func Merge(trees ...*Tree) *Tree {
 				}
 			} else {
 				to.absorb(n.Calls, n.Total, n.Flags, n.Lines...)
+				to.Processes += n.Processes
 				to.Values = slices.Concat(to.Values, n.Values)
 			}
 			merge(to, n.Children)

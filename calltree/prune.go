@@ -10,12 +10,16 @@ func (t *Tree) Clone() *Tree { return t.Without(func(*Node) bool { return false 
 type call struct {
 	fn, caller string         // linker names; no caller for a root
 	root       trace.RootKind // a goroutine's start is not the same as a call
+	main       string         // nor is that of a process, by its program
 }
 
 func (n *Node) call() call {
 	c := call{fn: n.Func.Name, root: n.Root}
 	if n.Parent != nil {
 		c.caller = n.Parent.Func.Name
+	}
+	if n.Process != nil {
+		c.main = n.Process.Main
 	}
 	return c
 }

@@ -23,8 +23,8 @@ var sequenceEscape = strings.NewReplacer("#", "#35;", ";", "#59;", "<", "#lt;", 
 // WriteSequence writes the tree as a Mermaid sequence diagram. A participant is a
 // receiver's type, or a package for its other functions; a message is a node, from
 // the caller's participant to its own, in the order of first calls, and those that a
-// participant sends while it is active are calls that it made. A go statement is an
-// arrow with an open head. A note says how many nodes are not drawn.
+// participant sends while it is active are calls that it made. A go statement and the start
+// of a process are arrows with open heads. A note says how many nodes are not drawn.
 func (t *Tree) WriteSequence(w io.Writer, v View) error {
 	v.Color, v.Compact = nil, false
 	v.MaxNodes = cmp.Or(v.MaxNodes, sequenceNodes)
@@ -73,7 +73,7 @@ func (t *Tree) WriteSequence(w io.Writer, v View) error {
 		if p := f.parent[i]; p >= 0 {
 			from = of[p]
 		}
-		if n.Root == trace.RootGoroutine {
+		if n.Root == trace.RootGoroutine || n.Process != nil {
 			arrow = "-)"
 		}
 		fmt.Fprintf(b, "  p%d%sp%d: %s\n", from, arrow, of[i], sequenceEscape.Replace(v.message(n, t.Sampled)))

@@ -17,7 +17,8 @@ import (
 // was called once beside what was called a million times. Of a sampled tree the first
 // one is called "samples". Neither width is a time.
 //
-// Goroutines are frames below the function that started them, named "go F".
+// Goroutines are frames below the function that started them, named "go F", processes
+// likewise "process helper: F".
 // Call lines and flags are lost.
 func (t *Tree) WriteSpeedscope(w io.Writer, title string) error {
 	f := flatten(t)
@@ -91,6 +92,9 @@ func spanName(n *Node) string {
 	name := ShortName(n.Func.Name)
 	if n.Root == trace.RootGoroutine {
 		name = "go " + name
+	}
+	if n.Process != nil {
+		name = "process " + n.program() + ": " + name
 	}
 	return name
 }

@@ -20,6 +20,10 @@
 // for leads through such a go statement, so that a walk which starts a
 // goroutine for each directory folds as a walk without goroutines does.
 //
+// So is a process of a joined trace ([trace.Trace.Join]): the roots of its program are
+// below the function that started it. Processes of one program that one caller started
+// are merged as repeated calls are.
+//
 // From a built tree: [Tree.Prune] takes away what another run did too,
 // [Tree.Focus] narrows it to some functions, [Merge] puts runs together,
 // [Compare] sets two of them side by side. The Write methods render.
@@ -67,6 +71,12 @@ type Node struct {
 	Root     trace.RootKind // where control came from; a goroutine whose creator is known has a Parent too
 	Go       *trace.GoStmt  // of a goroutine's root, the first of several
 
+	// Process is, of a root of another process than that of the node above, the process,
+	// the first of several: its program was started by the node above. Processes is how many
+	// of the same program began here.
+	Process   *trace.Process
+	Processes int
+
 	// Values are the observed ones of the calls made here, in order; nil none.
 	Values []trace.Activation
 
@@ -102,10 +112,14 @@ type identity struct {
 	fn     string         // linker name
 	root   trace.RootKind // a call and a go statement of one function differ
 	goFunc string         // linker name of the function that holds the go statement
+	main   string         // of a process that begins: its program
 }
 
 func (n *Node) identity() identity {
 	id := identity{fn: n.Func.Name, root: n.Root}
+	if n.Process != nil {
+		id.main = n.Process.Main
+	}
 	if n.Go != nil {
 		id.goFunc = n.Go.Func
 	}

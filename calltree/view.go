@@ -98,6 +98,9 @@ func (v *View) flags(n *Node) []string {
 	case trace.RootInit, trace.RootCallback:
 		m = append(m, string(n.Root))
 	}
+	if n.Process != nil {
+		m = append(m, v.process(n))
+	}
 	marks := n.Flags
 	if v.Compact {
 		if v.inside {
@@ -107,6 +110,22 @@ func (v *View) flags(n *Node) []string {
 	}
 	return append(m, flagNames(marks)...)
 }
+
+// process writes "[process: helper ab12cd34 and 11 more]". A reader who can type gets the
+// id of the process's own trace, which differs between equal runs.
+func (v *View) process(n *Node) string {
+	s := "[process: " + n.program()
+	if v.Command != "" && n.Process.Trace != "" {
+		s += " " + printable(n.Process.Trace)
+	}
+	if n.Processes > 1 {
+		s += fmt.Sprintf(" and %d more", n.Processes-1)
+	}
+	return s + "]"
+}
+
+// program is the name of the file of the process that begins at n.
+func (n *Node) program() string { return printable(base(n.Process.Program)) }
 
 // goStmt writes "go at server.go:12,20", and where the go statement is not in
 // the function above it, in which one it is: it was not recorded.

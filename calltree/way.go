@@ -81,6 +81,9 @@ func (v *View) wayName(n *Node) string {
 	if n.Root == trace.RootGoroutine {
 		name = "go " + name
 	}
+	if n.Process != nil {
+		name += " [process: " + n.program() + "]"
+	}
 	if v.IDs {
 		name = fmt.Sprintf("#%d %s", n.ID, name)
 	}
