@@ -352,10 +352,12 @@ func (c *completer) functions(operands []string) {
 			name = operands[0]
 		}
 	}
-	tr, _, err := look.Store.Load(name)
+	tr, e, err := look.Store.Load(name)
 	if err != nil {
 		return
 	}
+	look.Warn = nil // a shell shows what it is offered
+	tr, _ = look.Join(tr, e)
 	tree, err := calltree.Build(tr, calltree.Options{})
 	if err != nil {
 		return

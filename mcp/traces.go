@@ -127,7 +127,7 @@ func (b *traces) find(name string) (store.Entry, error) {
 	if err != nil {
 		return e, err
 	}
-	if filepath.Dir(path) != dir {
+	if d := filepath.Dir(path); d != dir && d != filepath.Join(dir, filepath.Base(b.look.Store.Processes().Dir())) {
 		return e, notFoundForAgent(&store.NotFoundError{Name: name})
 	}
 	return e, nil

@@ -64,7 +64,8 @@ type Gated struct {
 // ErrNothingCompared is the error of a gate that leaves out all of both runs.
 var ErrNothingCompared = errors.New("nothing is left to compare: this gate would always pass")
 
-// Gate compares a run with a reference. Neither is pruned unless the options name a
+// Gate compares a run with a reference, without the processes that they started: the file of
+// a reference is of one program. Neither is pruned unless the options name a
 // baseline: the file may have left behind the one that its run was made with.
 func (s *Session) Gate(r *Reference, tr *trace.Trace, e store.Entry, o TreeOptions, ignore Ignored) (*Gated, error) {
 	s.Mask.Learn(tr, o.sources(tr), WithoutSources)
@@ -79,7 +80,7 @@ func (s *Session) Gate(r *Reference, tr *trace.Trace, e store.Entry, o TreeOptio
 	if o.Baseline == "" {
 		o.Baseline = NoBaseline
 	}
-	o.Compared = true
+	o.Compared, o.Alone = true, true
 	g := &Gated{Run: tr, Views: []*View{{Trace: base, Entry: r.Entry}, {Trace: s.Mask.Trace(tr), Entry: e}}}
 	if err := s.Look(g.Views, o); err != nil {
 		return nil, err

@@ -29,9 +29,15 @@ func (m *Masker) Learn(tr *trace.Trace, sources *source.Resolver, shown Shows) {
 	l := m.Redactor().Learner()
 	tr.Masked(l)
 	paths := map[string]bool{}
-	for _, path := range []string{tr.Dir, tr.Program.Path} {
-		paths[path] = true
-		m.learnText(l, path)
+	files := []string{tr.Dir, tr.Program.Path}
+	for i := range tr.Processes {
+		files = append(files, tr.Processes[i].Program)
+	}
+	for _, path := range files {
+		if !paths[path] {
+			paths[path] = true
+			m.learnText(l, path)
+		}
 	}
 	for _, f := range tr.Functions {
 		if dir := filepath.Dir(f.File); !paths[dir] {
@@ -176,6 +182,9 @@ func runsOf(tr *trace.Trace) *byteRuns {
 	texts := append([]string{tr.Name, tr.Dir, tr.Program.Path}, tr.Command...)
 	for _, s := range tr.Program.Settings {
 		texts = append(texts, s.Value)
+	}
+	for i := range tr.Processes {
+		texts = append(append(texts, tr.Processes[i].Program, tr.Processes[i].Why), tr.Processes[i].Command...)
 	}
 	for _, text := range texts {
 		for x := range eightBytes(text) {

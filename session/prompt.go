@@ -83,7 +83,7 @@ const PromptMemory = 4 << 10
 // memory than a trace of the store may.
 func (s *Session) PromptFits(views []*View) error {
 	for _, v := range views {
-		if err := s.Store.Limit.Fits(v.Entry.Size, v.Tree.Size, PromptMemory); err != nil {
+		if err := s.Store.Limit.Fits(max(v.bytes, v.Entry.Size), v.Tree.Size, PromptMemory); err != nil {
 			return &LargeTreeError{Path: v.Entry.Path, Nodes: v.Tree.Size, Err: err}
 		}
 	}

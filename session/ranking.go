@@ -64,6 +64,9 @@ func (s *Session) passing(v *View) iter.Seq[*trace.Trace] {
 			if failed(sibling.Trace) {
 				continue
 			}
+			if !v.alone {
+				sibling.Trace, _ = s.Join(sibling.Trace, sibling.Entry)
+			}
 			if n++; !yield(sibling.Trace) || n == passingRuns {
 				return
 			}

@@ -38,6 +38,8 @@ type TreeOptions struct {
 	// Baseline names the trace that the tree is pruned by: "" the one that the run was
 	// made with, [NoBaseline] none.
 	Baseline string
+	// Alone leaves out the processes that the run started.
+	Alone bool
 	// Compared says that two views are for [Compare]. What a focus is on need be in one of
 	// them only.
 	Compared   bool
@@ -62,7 +64,11 @@ func (s *Session) Open(names []string, o TreeOptions) ([]*View, error) {
 		if err != nil {
 			return nil, err
 		}
-		v := &View{Trace: tr, Entry: e, Sources: o.sources(tr)}
+		v := &View{Trace: tr, Entry: e, alone: o.Alone}
+		if !o.Alone {
+			v.Trace, v.bytes = s.Join(tr, e)
+		}
+		tr, v.Sources = v.Trace, o.sources(v.Trace)
 		s.Mask.Learn(tr, v.Sources, o.Shows)
 		views = append(views, v)
 	}
@@ -75,7 +81,7 @@ func (s *Session) Open(names []string, o TreeOptions) ([]*View, error) {
 // Look builds the trees of views that have their traces, and prunes and focuses them.
 // What the traces hold stays as it is: anyone who shows it has masked it.
 func (s *Session) Look(views []*View, o TreeOptions) error {
-	baselines, err := s.baselines(views, o.Baseline)
+	baselines, err := s.baselines(views, o)
 	if err != nil {
 		return err
 	}
@@ -96,17 +102,23 @@ func (s *Session) Look(views []*View, o TreeOptions) error {
 
 // baselines loads the runs that are pruned by: the one that is named, or else those
 // that the views' runs were made with.
-func (s *Session) baselines(views []*View, name string) ([]*trace.Trace, error) {
-	switch name {
+func (s *Session) baselines(views []*View, o TreeOptions) ([]*trace.Trace, error) {
+	whole := func(base *trace.Trace, e store.Entry) *trace.Trace {
+		if !o.Alone {
+			base, _ = s.Join(base, e)
+		}
+		return s.Mask.Trace(base)
+	}
+	switch o.Baseline {
 	case NoBaseline:
 		return nil, nil
 	case "":
 	default:
-		base, _, err := s.Store.LoadBaseline(name)
+		base, e, err := s.Store.LoadBaseline(o.Baseline)
 		if err != nil {
 			return nil, &BaselineError{Err: err}
 		}
-		return []*trace.Trace{s.Mask.Trace(base)}, nil
+		return []*trace.Trace{whole(base, e)}, nil
 	}
 	var out []*trace.Trace
 	var seen []string
@@ -116,15 +128,15 @@ func (s *Session) baselines(views []*View, name string) ([]*trace.Trace, error) 
 			continue
 		}
 		seen = append(seen, id)
-		base, _, err := s.Store.Baselines().Load(id)
+		base, e, err := s.Store.Baselines().Load(id)
 		if err != nil {
-			base, _, err = s.Store.Load(id)
+			base, e, err = s.Store.Load(id)
 		}
 		if err != nil {
 			s.warn(&BaselineGoneError{Baseline: id, Trace: v.Entry.ID})
 			continue
 		}
-		out = append(out, s.Mask.Trace(base))
+		out = append(out, whole(base, e))
 	}
 	return out, nil
 }

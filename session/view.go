@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,7 +31,11 @@ type View struct {
 	unpruned *calltree.Tree
 	focus    map[int]bool
 
-	modules modules // once a file was named
+	modules modules  // once a file was named
+	own     []string // modules of the programs, likewise
+
+	alone bool  // without the processes that the run started
+	bytes int64 // of the files of all traces that were joined; 0: of the entry's alone
 }
 
 // look builds the tree, prunes and focuses it.
@@ -85,8 +88,10 @@ func (v *View) look(baselines []*trace.Trace, o TreeOptions) (err error) {
 
 // Dependency reports whether a function is of another module than the program.
 func (v *View) Dependency(f *trace.Function) bool {
-	_, own := within(f.Package, v.Trace.Program.Main.Path)
-	return !own && f.Package != "main"
+	if v.own == nil {
+		v.own = ownModules(v.Trace)
+	}
+	return !isOwn(f.Package, v.own)
 }
 
 // Title names the run by its command line, and a window by its name, too: windows of one
@@ -109,7 +114,12 @@ func prunedNote(nodes int, base string) string {
 }
 
 // Notes are what the trace lacks.
-func (v *View) Notes() []string { return lossNotes(v.Trace) }
+func (v *View) Notes() []string {
+	if v.alone {
+		return lossNotes(v.Trace)
+	}
+	return append(lossNotes(v.Trace), processNotes(v.Trace)...)
+}
 
 // Text returns the source of a function of the trace, with its secrets.
 func (v *View) Text(f trace.Function) source.Text { return v.Sources.Find(sourceFunc(&f)) }
@@ -164,12 +174,7 @@ func sourceConfig(tr *trace.Trace, roots []string) source.Config {
 		c.Deps = append(c.Deps, sourceModule(m))
 	}
 	// A program that was run outside of its module still tells where that is.
-	for _, f := range tr.Functions {
-		if f.Package == p.MainPath && filepath.IsAbs(f.File) {
-			c.Roots = append(slices.Clip(roots), filepath.Dir(f.File))
-			break
-		}
-	}
+	c.Roots = append(slices.Clip(roots), mainDirs(tr)...)
 	return c
 }
 

@@ -276,9 +276,12 @@ func (a *app) finishAll(ctx context.Context, s *store.Store, out *recorded, w *r
 
 // finish says what was recorded, and asks the question if there is one.
 func (a *app) finish(ctx context.Context, s *store.Store, rec *record.Recording, t *treeFlags, p *promptFlags, m *modelFlags, question string, toClipboard bool) error {
-	tr := rec.Trace
+	tr, look := rec.Trace, a.session(s)
 	v := &session.View{Trace: tr, Entry: rec.Entry} // not masked: nothing but figures is shown
-	if err := a.session(s).Look([]*session.View{v}, t.options()); err != nil {
+	if !t.alone {
+		v.Trace, _ = look.Join(tr, rec.Entry)
+	}
+	if err := look.Look([]*session.View{v}, t.options()); err != nil {
 		a.note("recorded as trace %s", rec.Entry.ID)
 		return err
 	}

@@ -18,6 +18,8 @@ calls, repeats merged, recursion folded.
   go at F:L  a goroutine, and the go statement that started it
   recursive  a call of a function above: what it calls is shown there
   via        unrecorded functions lie between
+  [process: helper ab12cd34]  a program that the function above started, and the trace
+             of it alone (after run --children)
   36|        36 levels, in place of their indent
 
 With --focus, depth counts from the function, and the way to it is on its line:

@@ -20,6 +20,7 @@ type treeFlags struct {
 	baseline  string
 	maxNodes  int
 	sourceDir []string
+	alone     bool
 }
 
 func (t *treeFlags) add(f *pflag.FlagSet) {
@@ -30,14 +31,16 @@ func (t *treeFlags) add(f *pflag.FlagSet) {
 	f.StringArrayVar(&t.sourceDir, "source-dir", nil, "look for sources in `DIR`, too; may be repeated")
 }
 
-// addBaseline is apart: run reads the flag differently.
+// addBaseline is apart: run reads the flag differently, and chooses itself whether what the
+// program starts is recorded.
 func (t *treeFlags) addBaseline(f *pflag.FlagSet) {
+	f.BoolVar(&t.alone, "no-children", false, "leave out the processes that the run started (run --children)")
 	f.StringVar(&t.baseline, "baseline", "", "leave out what `TRACE` did (default: the baseline that the run was recorded with;\nnone: no baseline)")
 }
 
 // options are what the flags choose.
 func (t *treeFlags) options() session.TreeOptions {
-	o := session.TreeOptions{KeepInit: t.init, MaxNodes: t.maxNodes, Focus: t.focus, Baseline: t.baseline, SourceDirs: t.sourceDir, SourcesBy: "--source-dir"}
+	o := session.TreeOptions{KeepInit: t.init, MaxNodes: t.maxNodes, Focus: t.focus, Baseline: t.baseline, SourceDirs: t.sourceDir, SourcesBy: "--source-dir", Alone: t.alone}
 	if t.mode == "graph" {
 		o.Mode = calltree.Graph
 	}
@@ -55,6 +58,9 @@ func (t *treeFlags) words() []string {
 	}
 	if t.init {
 		out = append(out, "--init")
+	}
+	if t.alone {
+		out = append(out, "--no-children")
 	}
 	for _, dir := range t.sourceDir {
 		out = append(out, "--source-dir="+phrase.Quote(dir))

@@ -48,7 +48,8 @@ func (e *NotFoundError) Error() string {
 //
 //	@last       the one saved last; the empty name means the same
 //	@prev, @-N  the one before it, the one N before it
-//	ab12cd34    the id, or its first two or more digits when only one begins so
+//	ab12cd34    the id, or its first two or more digits when only one begins so; the whole
+//	            id may be that of a process of a run ([Store.Processes])
 //	20260102-030405.123-ab12cd34   the file's name, with or without .pb.gz
 //	checkout    the name that its user gave it
 //	a/b.pb.gz   the path of a trace file anywhere, relative to the working directory
@@ -69,6 +70,9 @@ func (s *Store) Find(name string) (Entry, error) {
 	}
 	if e, ok, err := findID(name, list); ok || err != nil {
 		return e, err
+	}
+	if e, ok := s.findProcess(name); ok {
+		return e, nil
 	}
 	for _, e := range list {
 		if base := filepath.Base(e.Path); base == name || stemOf(base) == name {

@@ -268,6 +268,9 @@ func readFile[T any](path string, read func(io.Reader) (T, error)) (t T, err err
 // Remove deletes a trace of the store and the answers beside it. A trace file
 // elsewhere is not the store's to delete.
 func (s *Store) Remove(e Entry) error {
+	if !s.holds(e.Path) && s.outer == nil && s.Processes().holds(e.Path) {
+		return fmt.Errorf("%s is the trace of a process: it is removed with the run that started it", e.ID)
+	}
 	if !s.holds(e.Path) {
 		return fmt.Errorf("%s is not in %s: delete the file itself", e.Path, s.dir)
 	}

@@ -1,0 +1,153 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tracerag/phrase"
+	"tracerag/trace"
+	"tracerag/trace/store"
+	"tracerag/visible"
+)
+
+// Join returns the trace of a run with those of the processes that the run started, as one
+// ([trace.Trace.Join]), and the size of all their files. Of a run without any it is the
+// trace itself. A process whose trace cannot be read is left out: [Session.Warn] hears of
+// that by a [*ProcessError].
+func (s *Session) Join(tr *trace.Trace, e store.Entry) (*trace.Trace, int64) {
+	if !slices.ContainsFunc(tr.Processes, func(p trace.Process) bool { return p.Trace != "" }) {
+		return tr, e.Size
+	}
+	g := s.Store.Group(e)
+	parts := make([]*trace.Trace, len(tr.Processes))
+	var missing *ProcessError
+	for i := range tr.Processes {
+		p := &tr.Processes[i]
+		if p.Trace == "" {
+			continue
+		}
+		var err error
+		if parts[i], err = g.Load(p.Trace); err == nil {
+			continue
+		}
+		if missing == nil {
+			missing = &ProcessError{Trace: e.ID, Process: base(p.Program) + " " + p.Trace, Err: err}
+		}
+		missing.Count++
+	}
+	joined, err := tr.Join(parts)
+	if err != nil {
+		s.warn(&ProcessError{Trace: e.ID, Count: len(tr.Processes), Err: err})
+		return tr, e.Size
+	}
+	if missing != nil {
+		s.warn(missing)
+	}
+	return joined, e.Size + g.Bytes()
+}
+
+// ProcessError is the warning that the traces of some of a run's processes cannot be read,
+// and that their calls are not shown.
+type ProcessError struct {
+	Trace   string // the run's
+	Process string // the first of them: its program and its trace; "": all
+	Count   int
+	Err     error // why, of that one
+}
+
+func (e *ProcessError) Error() string {
+	why := e.Err.Error()
+	if missing, ok := e.Err.(*store.NotFoundError); ok {
+		why = fmt.Sprintf("it is not in %s", missing.Dir)
+	}
+	if e.Process == "" {
+		return fmt.Sprintf("trace %s: the calls of its processes are not shown: %s", e.Trace, why)
+	}
+	line := fmt.Sprintf("trace %s: the calls of process %s are not shown: %s", e.Trace, e.Process, why)
+	if e.Count > 1 {
+		line += fmt.Sprintf(" (and so of %d more)", e.Count-1)
+	}
+	return line
+}
+
+func (e *ProcessError) Unwrap() error { return e.Err }
+
+// processNotes say which processes have no trace, by program and reason, in the order of
+// their starts.
+func processNotes(tr *trace.Trace) []string {
+	type kind struct{ program, why string }
+	var order []kind
+	count := map[kind]int{}
+	for i := range tr.Processes {
+		p := &tr.Processes[i]
+		if p.Trace != "" {
+			continue
+		}
+		k := kind{base(p.Program), p.Why}
+		if count[k]++; count[k] == 1 {
+			order = append(order, k)
+		}
+	}
+	const most = 10
+	var out []string
+	for _, k := range order[:min(len(order), most)] {
+		n := ""
+		if count[k] > 1 {
+			n = phrase.Plural(count[k], "process", "processes") + " "
+		}
+		out = append(out, visible.Line(fmt.Sprintf("%s: %snot recorded: %s", cmp.Or(k.program, "a process"), n, cmp.Or(k.why, "the reason is unknown"))))
+	}
+	if more := len(order) - most; more > 0 {
+		out = append(out, fmt.Sprintf("%s more programs not recorded", phrase.Number(more)))
+	}
+	return out
+}
+
+// mains are the main packages of a trace and, of a joined one, of its processes.
+func mains(tr *trace.Trace) map[string]bool {
+	of := map[string]bool{tr.Program.MainPath: true}
+	for i := range tr.Processes {
+		of[tr.Processes[i].Main] = true
+	}
+	delete(of, "")
+	return of
+}
+
+// mainDirs are the directories of the main packages, as far as their functions tell.
+func mainDirs(tr *trace.Trace) (dirs []string) {
+	of := mains(tr)
+	for _, f := range tr.Functions {
+		if of[f.Package] && filepath.IsAbs(f.File) {
+			delete(of, f.Package)
+			dirs = append(dirs, filepath.Dir(f.File))
+		}
+	}
+	return dirs
+}
+
+// ownModules are the modules that the programs of a trace are of.
+func ownModules(tr *trace.Trace) []string {
+	own := []string{tr.Program.Main.Path}
+	for main := range mains(tr) {
+		longest := ""
+		for _, m := range tr.Program.Deps {
+			if _, in := within(main, m.Path); in && len(m.Path) > len(longest) {
+				longest = m.Path
+			}
+		}
+		if _, in := within(main, tr.Program.Main.Path); !in && longest != "" {
+			own = append(own, longest)
+		}
+	}
+	return own
+}
+
+// isOwn reports whether a package is of one of the modules.
+func isOwn(pkg string, modules []string) bool {
+	return pkg == "main" || slices.ContainsFunc(modules, func(m string) bool {
+		return m != "" && (pkg == m || strings.HasPrefix(pkg, m+"/"))
+	})
+}
