@@ -2,6 +2,7 @@ package executable
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -131,8 +132,11 @@ func findTable(im *image) (*table, error) {
 	case older:
 		return nil, errOld
 	}
-	return nil, fmt.Errorf("has no Go function table (pclntab): it is not a Go program, or it is packed: name the unpacked executable that go build wrote")
+	return nil, ErrNotGo
 }
+
+// ErrNotGo says that a file is an executable, and of no Go program.
+var ErrNotGo = errors.New("has no Go function table (pclntab): it is not a Go program, or it is packed: name the unpacked executable that go build wrote")
 
 var errOld = fmt.Errorf("built with a Go release before 1.20: its tables cannot be read: build it with Go 1.21 or later")
 

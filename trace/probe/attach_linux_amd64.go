@@ -280,7 +280,7 @@ func (l *Live) Detach() (*trace.Trace, error) {
 	tr := *l.tr
 	tr.Duration = time.Since(tr.Start)
 	tr.Exit = trace.Exit{Code: -1}
-	l.convert(tree, &tr)
+	l.convert(tree, nil, &tr)
 	l.lines(nil, &Snapshot{tree: tree, marks: l.r.marks.bytes()}, &tr)
 	return &tr, nil
 }

@@ -273,7 +273,7 @@ func TestNoRoomForMarks(t *testing.T) {
 			t.Errorf("%d marks have %d bytes, want %d", marks, len(l.r.marks.mem), want)
 		}
 		tr := *l.tr
-		l.convert(&payload.Tree{}, &tr)
+		l.convert(&payload.Tree{}, nil, &tr)
 		told := slices.ContainsFunc(tr.Losses, func(l trace.Loss) bool { return l.Kind == trace.LossOther && strings.Contains(l.Detail, "lines") })
 		if told != (marks > 5000) {
 			t.Errorf("%d marks: the losses are %v", marks, tr.Losses)

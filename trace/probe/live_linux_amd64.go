@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tracerag/trace"
+	"tracerag/trace/executable"
 	"tracerag/trace/probe/patch"
 	"tracerag/trace/probe/patch/stubs"
 	"tracerag/trace/probe/payload"
@@ -28,6 +29,12 @@ type Live struct {
 	patches  []stubs.Patch
 	found    string          // what a tracerag that is gone had left
 	busy     map[uint64]bool // run-time addresses of patches that could not be made
+
+	group    *group     // what it starts; nil: that is not recorded
+	starting sync.Mutex // and what follows
+	starts   []*startCall
+	over     bool             // nothing is read of the target's memory any more
+	tables   *executable.File // of the binary, for stacks
 
 	converting sync.Mutex   // the binary's tables are for one goroutine at a time
 	marking    sync.Mutex   // and so is what follows
@@ -50,6 +57,16 @@ func Start(ctx context.Context, t *target.Target, o Options) (*Live, error) {
 		l.r.proc.Abandon()
 		l.r.close()
 		return nil, err
+	}
+	if o.Children != nil {
+		if err := l.follow(o); err != nil {
+			// It could not start a program now.
+			l.r.proc.Abandon()
+			l.r.close()
+			o.Children.Unfollowed(err)
+			o.Children = nil
+			return Start(ctx, t, o)
+		}
 	}
 	l.restore = target.HandOver(l.r.proc.Pid())
 	if o.Started != nil {
@@ -79,6 +96,17 @@ func (l *Live) Pid() int { return l.r.proc.Pid() }
 // goes on.
 func (l *Live) Close() {
 	l.restore()
+	if l.group != nil {
+		l.group.settle()
+	}
+	l.forget()
+}
+
+// forget gives the shared memory back.
+func (l *Live) forget() {
+	l.starting.Lock()
+	defer l.starting.Unlock()
+	l.over = true
 	l.r.close()
 }
 
@@ -93,7 +121,14 @@ func (l *Live) Wait(ctx context.Context) (*trace.Trace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: waiting for its end: %w", l.t.Path, err)
 	}
-	return l.whole(trace.Exit{Code: exit.Code, Signal: exit.Signal})
+	if l.group != nil {
+		l.group.settle()
+	}
+	tr, err := l.whole(trace.Exit{Code: exit.Code, Signal: exit.Signal})
+	if err == nil && l.group != nil {
+		tr.Processes = l.group.processes(tr)
+	}
+	return tr, err
 }
 
 // whole is the trace of a target that has ended.
@@ -107,7 +142,7 @@ func (l *Live) whole(exit trace.Exit) (*trace.Trace, error) {
 	}
 	marks := l.r.marks.bytes()
 	if l.once {
-		l.r.close() // there may be gigabytes, and the trace takes as much
+		l.forget() // there may be gigabytes, and the trace takes as much
 	}
 	// Neither needs the other, and each takes about as long.
 	fates := make(chan []fated)
@@ -116,7 +151,7 @@ func (l *Live) whole(exit trace.Exit) (*trace.Trace, error) {
 		defer l.marking.Unlock()
 		fates <- l.fatesOf(nil, &Snapshot{tree: tree, marks: marks})
 	}()
-	l.convert(tree, &tr)
+	l.convert(tree, l.started(), &tr)
 	l.addLines(<-fates, true, &tr)
 	return &tr, nil
 }
@@ -132,7 +167,7 @@ func (l *Live) read() (*payload.Tree, error) {
 	return tree, nil
 }
 
-func (l *Live) convert(tree *payload.Tree, tr *trace.Trace) {
+func (l *Live) convert(tree *payload.Tree, starts []*startCall, tr *trace.Trace) {
 	// The target may end while somebody asks for a window.
 	l.converting.Lock()
 	defer l.converting.Unlock()
@@ -140,7 +175,7 @@ func (l *Live) convert(tree *payload.Tree, tr *trace.Trace) {
 	if l.r.unmarked {
 		tr.Losses = append(tr.Losses, trace.Loss{Kind: trace.LossOther, Detail: "which lines of long functions ran is unknown: no free memory near the program's code"})
 	}
-	convert(l.t, l.p.plan, l.p.code, tree, l.attached, tr)
+	convert(l.t, l.p.plan, l.p.code, tree, l.attached, starts, tr)
 }
 
 // Snapshot is what had been called at a moment.
@@ -172,7 +207,7 @@ func (l *Live) Window(from, to *Snapshot) *trace.Trace {
 		tree = tree.Since(from.tree)
 	}
 	tr.Duration = to.at.Sub(tr.Start)
-	l.convert(tree, &tr)
+	l.convert(tree, nil, &tr)
 	l.lines(from, to, &tr)
 	return &tr
 }

@@ -21,6 +21,13 @@ import (
 var update = flag.Bool("update", false, "write the golden trees")
 
 func TestMain(m *testing.M) {
+	if os.Getenv(keeperVariable) != "" {
+		if err := Keep(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if what := os.Getenv(killedVariable); what != "" {
 		os.Unsetenv(killedVariable)
 		if err := recordUntilKilled(what, os.Args[1:]); err != nil {

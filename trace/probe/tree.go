@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -34,6 +35,7 @@ type converter struct {
 	creators    map[uint32][]trace.NodeID // nodes that ran a go statement, by its site
 	attached    bool                      // the target had begun when it was attached to
 	lost        uint64                    // calls whose place is not known
+	starts      []*startCall              // of other programs, in order
 }
 
 // place is where calls made by a node belong.
@@ -69,7 +71,7 @@ const (
 // Convert adds the calls of a tree to a trace, for another recorder that keeps its calls as the payload does. Of the plan
 // it needs the functions of the hooks, and which functions have none. It returns the trace's node of each of the tree's.
 func Convert(t *target.Target, plan *plan.Plan, tree *payload.Tree, tr *trace.Trace) []trace.NodeID {
-	places := convert(t, plan, newCode(t.Binary), tree, false, tr)
+	places := convert(t, plan, newCode(t.Binary), tree, false, nil, tr)
 	nodes := make([]trace.NodeID, len(places))
 	for i, p := range places {
 		nodes[i] = trace.NoNode
@@ -81,18 +83,20 @@ func Convert(t *target.Target, plan *plan.Plan, tree *payload.Tree, tr *trace.Tr
 }
 
 // convert adds what the target's tree holds to tr.
-func convert(t *target.Target, plan *plan.Plan, text code, tree *payload.Tree, attached bool, tr *trace.Trace) []place {
+func convert(t *target.Target, plan *plan.Plan, text code, tree *payload.Tree, attached bool, starts []*startCall, tr *trace.Trace) []place {
 	c := &converter{
 		t: t, bin: t.Binary, plan: plan, code: text, tr: tr, b: trace.NewBuilder(tr), nodes: tree.Nodes, places: make([]place, len(tree.Nodes)),
-		attached: attached, ids: map[string]trace.FuncID{}, frames: map[uint64][]frame{}, inlined: map[int][]executable.InlinedCall{},
+		attached: attached, starts: starts, ids: map[string]trace.FuncID{}, frames: map[uint64][]frame{}, inlined: map[int][]executable.InlinedCall{},
 		approximate: map[trace.NodeID]bool{}, goroutines: map[trace.NodeID]uint32{}, creators: map[uint32][]trace.NodeID{},
 	}
 	c.b.Grow(len(c.nodes))
-	for i := range c.nodes {
+	for i := range tree.Nodes {
+		c.startsUntil(uint64(i))
 		if n := &c.nodes[i]; n.Hook != 0 && i > 1 {
 			c.add(i, n)
 		}
 	}
+	c.startsUntil(math.MaxUint64)
 	for id := range c.approximate {
 		tr.Nodes[id].Flags |= trace.Approximate
 	}

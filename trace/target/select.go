@@ -65,9 +65,10 @@ func (e *NothingLeftError) Error() string {
 	return fmt.Sprintf("no package of %s is left to record", e.Path)
 }
 
-// check says so when a pattern of the user's chose nothing that the program
-// has: such a run would record nothing.
-func (s *selection) check(include []string) error {
+// check says so when nothing of the program is chosen, or when a pattern of the user's chose
+// nothing, which must be a mistake. A program that another one started need not have
+// what each of them is about.
+func (s *selection) check(include []string, started bool) error {
 	hit := make([]bool, len(s.include))
 	any := false
 	last := "" // functions of a package follow one another
@@ -85,7 +86,7 @@ func (s *selection) check(include []string) error {
 		any = any || s.matches(pkg)
 	}
 	for j, ok := range hit {
-		if !ok {
+		if !ok && !started {
 			return &NoMatchError{Path: s.bin.Path, Pattern: include[j], Main: s.mainPath()}
 		}
 	}

@@ -66,7 +66,7 @@ func FindLater(args []string, dir string, include, exclude []string) (*Target, e
 	if err != nil {
 		return nil, err
 	}
-	t, err := find(path, dir, include, exclude)
+	t, err := find(path, dir, include, exclude, false)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +78,8 @@ func FindLater(args []string, dir string, include, exclude []string) (*Target, e
 // recorded.
 func (t *Target) Ready() error { return t.ready() }
 
-// find reads the program at path, as FindLater does.
-func find(path, dir string, include, exclude []string) (*Target, error) {
+// find reads the program at path, as FindLater does: one that was started by a target, or one that the user named.
+func find(path, dir string, include, exclude []string, started bool) (*Target, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -101,13 +101,42 @@ func find(path, dir string, include, exclude []string) (*Target, error) {
 		if err := bin.Ready(); err != nil {
 			return err
 		}
-		return sel.check(include)
+		return sel.check(include, started)
 	})
 	return t, nil
 }
 
 // Of finds the program of a process that runs, on linux.
 func Of(pid int, include, exclude []string) (*Target, error) {
+	r, err := look(pid)
+	if err != nil {
+		return nil, err
+	}
+	t, err := r.target(r.dir, include, exclude, false)
+	if err != nil {
+		return nil, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return t, nil
+}
+
+// Started is Of for a process that a target in a directory has started: patterns that are
+// paths are of that directory. An error of the program does not say of which process.
+func Started(pid int, dir string, include, exclude []string) (*Target, error) {
+	r, err := look(pid)
+	if err != nil {
+		return nil, err
+	}
+	return r.target(dir, include, exclude, true)
+}
+
+// running is what /proc says of a process.
+type running struct {
+	path     string // through which its program can be read also when the file was removed or replaced since
+	exe, dir string
+	args     []string
+}
+
+func look(pid int) (*running, error) {
 	proc := fmt.Sprintf("/proc/%d/", pid)
 	if _, err := os.Stat(proc); err != nil {
 		return nil, fmt.Errorf("process %d not found", pid)
@@ -127,17 +156,19 @@ func Of(pid int, include, exclude []string) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("process %d: its command: %w", pid, err)
 	}
-	// Through this link the program can be read also when its file was
-	// removed or replaced since.
-	t, err := find(proc+"exe", dir, include, exclude)
+	return &running{proc + "exe", exe, dir, strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")}, nil
+}
+
+// target reads the program. Patterns that are paths are of a directory.
+func (r *running) target(patterns string, include, exclude []string, started bool) (*Target, error) {
+	t, err := find(r.path, patterns, include, exclude, started)
 	if err == nil {
 		err = t.Ready()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("process %d: %w", pid, err)
+		return nil, err
 	}
-	t.Args = strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
-	t.program = exe
+	t.Dir, t.Args, t.program = r.dir, r.args, r.exe
 	return t, nil
 }
 

@@ -1,11 +1,13 @@
 package ptrace
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -23,35 +25,112 @@ import (
 // (netlink) need root and come when the program already runs.
 //
 // Somebody has to answer as long as a descendant lives: once the last descriptor of the
-// listener is closed, as by our end, execve fails there with ENOSYS. Who follows a process
-// must see to it that somebody else has the listener then.
+// listener is closed execve fails there with ENOSYS. So a keeper has it, too: see [Keep].
+//
+// Whoever kills us (SIGKILL) in the milliseconds in which we have a program make system calls
+// of ours kills that program, too, as with one that [Start] holds.
 //
 // A 32-bit call is not noticed. A program that gets privileges by its file (setuid) does not
 // get them while it is traced by somebody without CAP_SYS_PTRACE.
 
+// Follow says what is to be done with the programs that a process and its descendants start.
+type Follow struct {
+	// Notice is called with a thread that is about to start another program, which may
+	// still fail. What it returns is given to the others. May be nil.
+	Notice func(tid int) any
+	// Started is called with each program, held before its first instruction, and lets go
+	// of it. Calls of it are concurrent.
+	Started func(p *Process, noticed any)
+	// Missed is called with a program that cannot be held, mostly since somebody else
+	// traces it. It may not have been started after all. May be nil.
+	Missed func(tid int, file string, noticed any, err error)
+	// Keeper is a command line that runs [Keep]: see there.
+	Keeper []string
+}
+
 // Execs are the programs that a process and its descendants start.
 type Execs struct {
+	follow   Follow
 	listener *os.File
+	notices  *notices
+	stopped  *os.File // closed: serve returns
+	stop     *os.File
+	alive    *os.File       // closed: the keeper answers
 	answers  sync.WaitGroup // that are to be given
 	handlers sync.WaitGroup
 	ended    chan struct{}
 	err      error
+
+	mu       sync.Mutex
+	noticed  map[int]any // by thread, while it is traced for its execve
+	stopping bool
+	started  sync.WaitGroup // calls of Started
 }
 
 // errListener: the kernel allows one such filter in a process and its ancestors.
 var errListener = errors.New("somebody already listens to the system calls of this process, as a container's runtime does")
 
-// FollowExecs begins to follow a process that is held before its first instruction. Every
-// program that it or a descendant starts is given to each, held before its own first
-// instruction, which lets go of it. Calls of each are concurrent. Without CAP_SYS_ADMIN
-// setuid programs get no privileges then (no_new_privs).
-func (p *Process) FollowExecs(each func(*Process)) (*Execs, error) {
-	x := &Execs{ended: make(chan struct{})}
-	if err := p.do(func() (err error) { x.listener, err = p.filterExecs(); return err }); err != nil {
+// FollowExecs begins to follow a process that is held before its first instruction, to the
+// end of its last descendant or until Stop. Without CAP_SYS_ADMIN setuid programs get no
+// privileges then (no_new_privs).
+func (p *Process) FollowExecs(f Follow) (*Execs, error) {
+	x := &Execs{follow: f, ended: make(chan struct{}), noticed: map[int]any{}}
+	err := p.do(func() (err error) { x.listener, err = p.filterExecs(); return err })
+	if err == nil {
+		err = x.prepare()
+	}
+	if err != nil {
+		x.close()
 		return nil, fmt.Errorf("its programs cannot be followed: %w", err)
 	}
-	go x.serve(each)
+	go x.serve()
 	return x, nil
+}
+
+// prepare makes what serve needs, and starts the keeper.
+func (x *Execs) prepare() (err error) {
+	if x.stopped, x.stop, err = os.Pipe(); err != nil {
+		return err
+	}
+	if x.notices, err = newNotices(); err != nil {
+		return err
+	}
+	x.alive, err = startKeeper(x.follow.Keeper, x.listener, x.notices.file)
+	return err
+}
+
+// close gives back what is needed no more. From then on the keeper answers.
+func (x *Execs) close() {
+	for _, f := range []*os.File{x.listener, x.stopped, x.stop, x.alive} {
+		if f != nil {
+			f.Close()
+		}
+	}
+	if x.notices != nil {
+		x.notices.close()
+	}
+}
+
+// Stop ends the following, and waits for the calls of Started. Programs that are started
+// later are let go by the keeper.
+func (x *Execs) Stop() error {
+	x.mu.Lock()
+	x.stopping = true
+	x.mu.Unlock()
+	_, _ = x.stop.Write([]byte{0})
+	<-x.ended
+	x.started.Wait() // and not for handlers, of which some wait for threads whose execve failed
+	return x.err
+}
+
+// begin reports whether Started is to be called.
+func (x *Execs) begin() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.stopping {
+		x.started.Add(1)
+	}
+	return !x.stopping
 }
 
 // filterExecs has the process install the filter, and returns our end of it.
@@ -64,8 +143,10 @@ func (p *Process) filterExecs() (*os.File, error) {
 		} else if _, err := p.writeAt(prog, uint64(addr)); err != nil {
 			return err
 		}
+		// A filter otherwise makes the processor run the program slower, on older kernels.
+		const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
 		install := func() (err error) {
-			fd, err = p.syscallOn(text, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, addr)
+			fd, err = p.syscallOn(text, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, addr)
 			return err
 		}
 		err := install()
@@ -124,34 +205,16 @@ func execFilter(addr uint64) []byte {
 	return b
 }
 
-// notice is the kernel's struct seccomp_notif.
-type notice struct {
-	id   uint64
-	pid  uint32 // of the thread
-	_    uint32
-	nr   int32
-	arch uint32
-	_    [7]uint64 // instruction pointer and arguments
-}
-
-// response is its struct seccomp_notif_resp.
-type response struct {
-	id    uint64
-	val   int64
-	err   int32
-	flags uint32
-}
-
 // serve answers until no process has the filter any more.
-func (x *Execs) serve(each func(*Process)) {
+func (x *Execs) serve() {
 	defer close(x.ended)
 	defer func() {
 		x.answers.Wait()
-		x.listener.Close()
+		x.close()
 	}()
 	fd := int(x.listener.Fd())
 	for {
-		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}, {Fd: int32(x.stopped.Fd()), Events: unix.POLLIN}}
 		switch _, err := unix.Poll(poll, -1); {
 		case err == unix.EINTR:
 			continue
@@ -159,46 +222,54 @@ func (x *Execs) serve(each func(*Process)) {
 			x.err = err
 			return
 		}
-		if poll[0].Revents&unix.POLLIN == 0 {
-			return // hung up: the last of them has ended
+		if poll[1].Revents != 0 || poll[0].Revents&unix.POLLIN == 0 {
+			return // to stop, or hung up: the last of them has ended
 		}
-		var n notice
-		switch err := control(fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err {
+		n := x.notices.take()
+		switch err := control(fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(n)); err {
 		case nil:
 			x.answers.Add(1)
-			x.handlers.Go(func() { x.handle(n, each) })
+			x.handlers.Go(func() { x.handle(n) })
+			continue
 		case unix.EINTR, unix.ENOENT: // killed meanwhile
 		default:
 			x.err = err
 			return
 		}
+		x.notices.give(n)
 	}
 }
 
 // Wait waits until the process and all its descendants have ended, or are no longer
-// followed, and each has returned for all of them.
+// followed, and Started has returned for all of them.
 func (x *Execs) Wait() error {
 	<-x.ended
 	x.handlers.Wait()
 	return x.err
 }
 
-// handle lets a thread go on with its execve, and gives the program that it becomes to each.
-func (x *Execs) handle(n notice, each func(*Process)) {
+// handle lets a thread go on with its execve, and gives the program that it becomes to Started.
+func (x *Execs) handle(n *notice) {
 	p := &Process{tr: newTracer(), ended: make(chan struct{})}
+	tid := int(n.pid)
+	known, file := x.notice(n)
+	var err error
 	p.tr.do(func() {
 		// A thread that we trace since an execve that failed is waited for there.
-		err := ptrace(unix.PTRACE_SEIZE, int(n.pid), 0, unix.PTRACE_O_TRACESYSGOOD|unix.PTRACE_O_TRACEEXEC)
-		a := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-		for control(int(x.listener.Fd()), unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a)) == unix.EINTR {
-		}
+		err = ptrace(unix.PTRACE_SEIZE, tid, 0, unix.PTRACE_O_TRACESYSGOOD|unix.PTRACE_O_TRACEEXEC)
+		allow(int(x.listener.Fd()), n.id)
+		x.notices.give(n)
 		x.answers.Done()
 		if err == nil {
 			p.pid = awaitExec()
 		}
 	})
+	noticed := x.forget(tid, err == nil || !known)
 	if p.pid == 0 {
 		p.tr.end()
+		if err != nil && !errors.Is(err, unix.ESRCH) && !known && x.follow.Missed != nil {
+			x.follow.Missed(tid, file, noticed, err)
+		}
 		return
 	}
 	p.threads = []*thread{{tid: p.pid}}
@@ -207,9 +278,65 @@ func (x *Execs) handle(n notice, each func(*Process)) {
 	}
 	p.held.Store(true)
 	defer p.Detach() // if it is still held
-	if p.do(p.openMemory) == nil {
-		each(p)
+	if !x.begin() {
+		return
 	}
+	defer x.started.Done()
+	if err := p.do(p.openMemory); err == nil {
+		x.follow.Started(p, noticed)
+	} else if x.follow.Missed != nil {
+		x.follow.Missed(p.pid, file, noticed, err)
+	}
+}
+
+// notice looks at a thread that waits for an answer. It reports whether it is traced by us
+// already, and what file it is about to start.
+func (x *Execs) notice(n *notice) (known bool, file string) {
+	tid := int(n.pid)
+	var noticed any
+	if x.follow.Notice != nil {
+		noticed = x.follow.Notice(tid)
+	}
+	if n.nr == unix.SYS_EXECVE {
+		file = readString(tid, n.args[0])
+	} else {
+		file = readString(tid, n.args[1])
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	_, known = x.noticed[tid]
+	x.noticed[tid] = noticed
+	return known, file
+}
+
+// forget returns what was noticed last of a thread, which is as it was at its start.
+func (x *Execs) forget(tid int, done bool) any {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	noticed := x.noticed[tid]
+	if done {
+		delete(x.noticed, tid)
+	}
+	return noticed
+}
+
+// readString reads a string that a program gives to the kernel; "" if it cannot be read.
+func readString(tid int, addr uint64) string {
+	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", tid))
+	if err != nil {
+		return ""
+	}
+	defer mem.Close()
+	b := make([]byte, unix.PathMax)
+	n, _ := mem.ReadAt(b[:min(len(b), int(4096-addr%4096))], int64(addr))
+	if i := bytes.IndexByte(b[:n], 0); i >= 0 {
+		return string(b[:i])
+	}
+	if more, _ := mem.ReadAt(b[n:], int64(addr)+int64(n)); more > 0 {
+		n += more
+	}
+	s, _, _ := strings.Cut(string(b[:n]), "\x00")
+	return s
 }
 
 // awaitExec waits on the tracing thread until the thread that it traces has become another

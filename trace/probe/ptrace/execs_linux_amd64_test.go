@@ -1,8 +1,10 @@
 package ptrace
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -11,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -64,7 +67,10 @@ func TestFollowExecs(t *testing.T) {
 	p := hold(t, "chain")
 	var mu sync.Mutex
 	var held []string
-	x, err := p.FollowExecs(func(child *Process) {
+	started := func(child *Process, noticed any) {
+		if noticed != fmt.Sprint(child.Pid()) {
+			t.Errorf("process %d was noticed as %v", child.Pid(), noticed)
+		}
 		name, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", child.Pid()))
 		if err == nil && filepath.Base(name) == filepath.Base(os.Args[0]) {
 			name = "ours"
@@ -76,7 +82,16 @@ func TestFollowExecs(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		held = append(held, name)
-	})
+	}
+	missed := func(tid int, file string, _ any, err error) { t.Errorf("thread %d, %s: %v", tid, file, err) }
+	notice := func(tid int) any {
+		status, err := readStatus(tid)
+		if err != nil {
+			t.Error(err)
+		}
+		return status["Tgid"]
+	}
+	x, err := p.FollowExecs(Follow{Notice: notice, Started: started, Missed: missed, Keeper: keeper()})
 	if err != nil {
 		t.Skipf("not allowed here: %v", err)
 	}
@@ -92,5 +107,86 @@ func TestFollowExecs(t *testing.T) {
 	// Directly, two by a shell, one that is killed, twenty at once, and itself; two shells.
 	if want := 1 + 2 + 1 + 20 + 1; ours != want || len(held) != want+2 {
 		t.Errorf("held %d of ours, want %d, and 2 shells: %q", ours, want, held)
+	}
+}
+
+// keeper runs Keep.
+func keeper() []string {
+	return []string{"/usr/bin/env", roleVariable + "=keeper", "/proc/" + fmt.Sprint(os.Getpid()) + "/exe"}
+}
+
+// followRole follows a role that it starts, and ends with its code.
+func followRole(args []string) error {
+	p, err := startRole([3]*os.File{os.Stdin, os.Stdout, os.Stderr}, true, args[0], args[1:]...)
+	if err != nil {
+		return err
+	}
+	started := func(*Process, any) {
+		// Not changed: it would be lost with us in the moments in which we have it make
+		// system calls.
+		time.Sleep(5 * time.Millisecond) // so that much of the time something is held
+	}
+	notice := func(int) any { time.Sleep(5 * time.Millisecond); return nil }
+	if _, err := p.FollowExecs(Follow{Notice: notice, Started: started, Keeper: keeper()}); err != nil {
+		fmt.Println("not allowed:", err)
+		return err
+	}
+	if err := p.Detach(); err != nil {
+		return err
+	}
+	exit, err := p.Wait(context.Background())
+	if err == nil {
+		os.Exit(exit.Code)
+	}
+	return err
+}
+
+// TestFollowerKilled kills who follows a chain of programs at any moment. The chain goes on
+// and writes what it writes by itself.
+func TestFollowerKilled(t *testing.T) {
+	alone := hold(t, "chain")
+	alone.letGo(t)
+	_, want, _ := alone.end(t)
+	begin := time.Now()
+	out, err := plainRole("follow", "chain").Output()
+	if strings.Contains(string(out), "not allowed") {
+		t.Skip(string(out))
+	}
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 6 || string(out) != want {
+		t.Fatalf("it ends with %v and writes %q, want %q", err, out, want)
+	}
+	took := time.Since(begin)
+	const rounds = 30
+	whole := 0
+	for i := range rounds {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := plainRole("follow", "chain")
+		cmd.Stdout = w
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		time.Sleep(took * time.Duration(i) / rounds)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = r.SetReadDeadline(time.Now().Add(testTimeout))
+		got, err := io.ReadAll(r)
+		r.Close()
+		if err != nil {
+			t.Fatalf("killed after %d/%d of the time: the chain goes on forever: %v; it has written %q", i, rounds, err, got)
+		}
+		if len(got) == 0 { // killed before the chain had begun
+			continue
+		}
+		whole++
+		if string(got) != want {
+			t.Errorf("killed after %d/%d of the time: the chain writes %q, want %q", i, rounds, got, want)
+		}
+	}
+	if whole < rounds/3 {
+		t.Errorf("only %d of %d chains had begun", whole, rounds)
 	}
 }

@@ -260,6 +260,16 @@ func (p *Process) Kill() {
 	}
 }
 
+// Running reports whether the process has not ended.
+func (p *Process) Running() bool {
+	if p.pidfd == nil {
+		return unix.Kill(p.pid, 0) == nil
+	}
+	ended := []unix.PollFd{{Fd: int32(p.pidfd.Fd()), Events: unix.POLLIN}}
+	n, _ := unix.Poll(ended, 0)
+	return n == 0
+}
+
 // Wait waits until the process has ended, which a process that is held will not
 // do by itself. When ctx is done it returns ctx's error and leaves the process
 // alone. How a process ended that was attached to is not known.
