@@ -41,6 +41,11 @@ type (
 		Why     error
 		Asked   bool // for the recorder
 	}
+	// NotFollowed: what the program starts is not recorded.
+	NotFollowed struct {
+		Program string
+		Why     error
+	}
 	// Remark is a message of the debugger.
 	Remark struct{ Text string }
 	// SavedElsewhere: the store did not take the trace, another directory did.

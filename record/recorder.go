@@ -67,11 +67,24 @@ func Rebuilds(ctx context.Context, dir string) (byDefault bool, err error) {
 
 // one records one run of the target.
 func (r *Runner) one(ctx context.Context, tgt *target.Target) (*trace.Trace, error) {
-	return r.oneStarted(ctx, tgt, nil, func() {})
+	return r.oneAs(ctx, tgt, nil, nil, func() {})
 }
 
-// oneStarted is one, and calls started when the program is about to run. values, if it is not nil, takes those of the run.
+// oneStarted is one of what the Spec is about, which may be recorded with the programs that it starts. It calls started when the
+// program is about to run. values, if it is not nil, takes those of the run.
 func (r *Runner) oneStarted(ctx context.Context, tgt *target.Target, values *rebuild.Values, started func()) (*trace.Trace, error) {
+	if !r.Spec.Children {
+		return r.oneAs(ctx, tgt, nil, values, started)
+	}
+	c := r.children(tgt)
+	tr, err := r.oneAs(ctx, tgt, c, values, started)
+	if err == nil && tr.Recorder != Probe {
+		c.Unfollowed(errOtherRecorder)
+	}
+	return tr, err
+}
+
+func (r *Runner) oneAs(ctx context.Context, tgt *target.Target, children *probe.Children, values *rebuild.Values, started func()) (*trace.Trace, error) {
 	o := r.Spec.Recorder
 	if o.Name == Rebuild {
 		if r.built == nil {
@@ -85,6 +98,7 @@ func (r *Runner) oneStarted(ctx context.Context, tgt *target.Target, values *reb
 	}
 	if o.Name != Breakpoint {
 		po := o.probe()
+		po.Children = children
 		prepared := func() {}
 		if tgt.Output == nil || tgt.Silent { // several may be recorded at a time otherwise
 			r.event(Preparing{Program: tgt.Args[0]})

@@ -42,6 +42,8 @@ type Runner struct {
 	// Self is a command line that ends in a [Job], after the job's directory is added, and Tool one that ends in
 	// [rebuild.Tool], after a tool with its arguments is added.
 	Self, Tool []string
+	// Keeper is a command line that ends in [probe.Keep]: for Spec.Children.
+	Keeper []string
 
 	refuge string // the directory of a trace that the store did not take; "": it took all
 	built  *built // what the go command started us for; nil: it did not

@@ -23,6 +23,8 @@ type Spec struct {
 	// Each records every test of a test program in a run of its own, so many at a time;
 	// 0: all tests in one run.
 	Each int `json:"each,omitempty"`
+	// Children records what the program starts, too, and what that starts.
+	Children bool `json:"children,omitempty"`
 	// Window records what a go command builds in windows. Other programs have [Runner.Windows].
 	Window bool `json:"window,omitempty"`
 

@@ -154,7 +154,7 @@ var only = map[string][]string{
 	"github.com/bluekeyes/go-gitdiff":   {"repair/patch"},
 	"net/http":                          {"jobs/monitor", "llm", "llm/llmtest", "viewer", "viewer/guard", "viewer/site"},
 	"testing":                           {"bench/corpus/corpustest", "fixtures", "fixtures/random", "fixtures/real", "knowledge/knowledgetest", "knowledge/postgres/postgrestest", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
-	"os/exec":                           {"code/calls", "jobs", "repair/patch", "repair/sandbox", "repair/trial", "knowledge/index", "knowledge/postgres/postgrestest", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "source", "trace/rebuild", "bench/corpus", "bench/corpus/corpustest", "bench/affected", "bench/ranking", "bench/trials", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
+	"os/exec":                           {"code/calls", "jobs", "repair/patch", "repair/sandbox", "repair/trial", "knowledge/index", "knowledge/postgres/postgrestest", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "trace/probe/ptrace", "source", "trace/rebuild", "bench/corpus", "bench/corpus/corpustest", "bench/affected", "bench/ranking", "bench/trials", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }
 
 func TestImportsPointDownwards(t *testing.T) {

@@ -36,6 +36,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == toolArg {
 		os.Exit(rebuild.Tool(os.Args[2:]))
 	}
+	if len(os.Args) == 2 && os.Args[1] == keeperArg {
+		os.Exit(keep())
+	}
 	memory.StartHeap()
 	if len(os.Args) > 2 && os.Args[1] == testsArg {
 		os.Exit(recordTests(os.Args[2:]))

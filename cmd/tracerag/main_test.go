@@ -64,7 +64,7 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	// Built here: a script cannot say what is wrong with a build.
 	programs := map[string]string{}
-	for _, name := range []string{"twice", "exits", "stdio", "server", "values", "changes"} {
+	for _, name := range []string{"starts", "twice", "exits", "stdio", "server", "values", "changes"} {
 		programs[name] = fixtures.Build(t, name)
 	}
 	testscript.Run(t, testscript.Params{

@@ -61,7 +61,7 @@ func (a *app) runner(s *store.Store, spec record.Spec, c chooses) (*record.Runne
 		return nil, err
 	}
 	r := &record.Runner{
-		Spec: spec, Store: s, Self: self, Tool: []string{self[0], toolArg}, Stdin: a.stdin, Stdout: a.programOut, Stderr: a.programErr,
+		Spec: spec, Store: s, Self: self, Tool: []string{self[0], toolArg}, Keeper: []string{self[0], keeperArg}, Stdin: a.stdin, Stdout: a.programOut, Stderr: a.programErr,
 		Events: a.recordEvents(),
 		Choose: func(tr *trace.Trace) ([]string, error) { return a.valueFunctions(s, tr, spec.Values.Patterns, c) },
 	}

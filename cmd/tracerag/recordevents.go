@@ -45,6 +45,8 @@ func (a *app) recordEvents() func(record.Event) {
 			} else {
 				a.note("recording %s without compiling the recorder in: %v", e.Subject, e.Why)
 			}
+		case record.NotFollowed:
+			a.complain("%s is recorded without the programs that it starts: %v", phrase.Quote(e.Program), e.Why)
 		case record.Remark:
 			a.note("%s", e.Text)
 		case record.SavedElsewhere:

@@ -30,6 +30,7 @@ rebuild, no symbols and no privileges; on linux/amd64 it runs at nearly full spe
   tracerag run -- ./app --csv data.csv
   tracerag run --baseline=--version -- ./app --csv data.csv    without what every start does
   tracerag run --values -- ./app --csv data.csv                arguments and results, too
+  tracerag run --children -- ./app --csv data.csv              the programs that it starts, too
   tracerag run -q "which function draws the border?" -- ./app --csv data.csv
   tracerag run -- go run ./cmd/app --csv data.csv
   tracerag run -- go test -run Border ./table
@@ -66,6 +67,7 @@ func runRun(a *app, ctx context.Context, c *command, args []string) int {
 	f.DurationVar(&spec.Limit, "time-limit", 0, "kill the program after this `TIME`, building included; what ran until then is saved")
 	f.StringVar(&w.idFile, "id-file", "", "write the ids of the saved traces to `FILE`, one a line")
 	f.BoolVar(&w.window, "window", false, "record only between tracerag window start and stop (see tracerag help window)")
+	f.BoolVar(&spec.Children, "children", false, "also record the Go programs that the program starts, and those that these start")
 	f.IntVar(&spec.Each, "each", 0, "record every test of go test in a run of its own, `N` at a time")
 	f.Lookup("each").NoOptDefVal = "1"
 	inner := f.String("inner", "", "") // see runInner
@@ -178,6 +180,8 @@ func (w *runFlags) check(f *pflag.FlagSet, spec *record.Spec) error {
 		return errWindowAlone
 	case w.window && spec.Recorder.Name == record.Breakpoint:
 		return errors.New("windows need the probe: leave --recorder out")
+	case spec.Children && (w.window || spec.Recorder.Name == record.Breakpoint || spec.Recorder.Name == record.Rebuild):
+		return errors.New("--children needs the probe and a whole run: leave --recorder and --window out")
 	case spec.Each < 0 || spec.Each > 0 && (w.window || w.question != ""):
 		return errors.New("--each makes a trace of every test: leave --window and -q out, and ask about the traces afterwards")
 	case (spec.Each > 0 || w.window) && (spec.Limit != 0 || w.idFile != ""):
@@ -293,6 +297,7 @@ func (a *app) finish(ctx context.Context, s *store.Store, rec *record.Recording,
 	}
 	a.note("recorded %s%s of %s in %s (%s, %s)\n%s", floor, phrase.Plural(tr.Calls(), "call", "calls"), phrase.Plural(len(tr.Functions), "function", "functions"),
 		phrase.Plural(tr.Goroutines, "goroutine", "goroutines"), tr.Exit, phrase.Duration(tr.Duration), lossWayOut(tr))
+	a.processesNote(tr)
 	switch {
 	case v.Base != "":
 		a.note("call tree: %s, %s after pruning by %s", phrase.Plural(v.Whole, "node", "nodes"), phrase.Number(v.Whole-v.Pruned), v.Base)

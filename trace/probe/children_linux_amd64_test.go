@@ -12,12 +12,11 @@ import (
 	"sync"
 	"testing"
 
+	"tracerag/fixtures"
 	"tracerag/trace"
 	"tracerag/trace/recordtest"
 	"tracerag/trace/target"
 )
-
-var starts = built("./testdata/starts")
 
 // keeperVariable makes this test binary a keeper.
 const keeperVariable = "TRACERAG_TEST_KEEPER"
@@ -99,13 +98,13 @@ func (g recordedGroup) path(i int) (path, next string) {
 // TestChildren records what a program starts in many ways, and knows the call in which
 // each was started.
 func TestChildren(t *testing.T) {
-	prog := path(t, starts)
-	cmd := exec.Command(prog)
+	prog := fixtures.Build(t, "starts")
+	cmd := exec.Command(prog, "all")
 	alone, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, alone)
 	}
-	g := recordGroup(t, t.TempDir(), nil, Options{CacheDir: t.TempDir()}, prog)
+	g := recordGroup(t, t.TempDir(), nil, Options{CacheDir: t.TempDir()}, prog, "all")
 	if g.root.Exit.Code != 0 || g.output != string(alone) {
 		t.Errorf("it ends with %v and writes\n%s\nalone\n%s", g.root.Exit, g.output, alone)
 	}
