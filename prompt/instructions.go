@@ -8,11 +8,14 @@ import (
 )
 
 // instructions open the default variant. They depend on nothing but the number
-// of runs, if there are any, and whether values were observed or anything is left out: prompt caches match equal beginnings.
+// of runs, if there are any, and whether processes were started, values observed or anything is left out: prompt caches match equal beginnings.
 func (m *material) instructions() string {
 	sources, values, cut := m.words().sources, "", ""
-	if m.observed() {
-		values = instructionsValues
+	if m.has(func(n *calltree.Node) bool { return n.Process != nil }) {
+		values = instructionsProcesses
+	}
+	if m.has(func(n *calltree.Node) bool { return len(n.Values) > 0 }) {
+		values += instructionsValues
 	}
 	if m.named != nil {
 		sources += instructionsTypes
@@ -29,12 +32,12 @@ func (m *material) instructions() string {
 	return m.words().opening + m.words().reading + values + sources + cut + instructionsAnswering
 }
 
-// observed reports whether the trees have values.
-func (m *material) observed() bool {
+// has reports whether the trees have such a node.
+func (m *material) has(such func(*calltree.Node) bool) bool {
 	found := false
 	for i := range m.runs {
 		m.runs[i].tree.Walk(func(n *calltree.Node, _ int) bool {
-			found = found || len(n.Values) > 0
+			found = found || such(n)
 			return !found
 		})
 	}
@@ -52,6 +55,10 @@ const instructionsReading = `
 How to read it:
 - In a call tree, each function stands indented below its caller, in the order of the first calls. After the name: "x3" called three times from there, "x200+" at least 200 times, "x~200" about 200 times, "x?" seen running but not when it was called; "go" started as a goroutine; "recursive" already running further up, where the calls that it makes are listed; "inlined" by the compiler; "via" called through functions that were not recorded.
 - A function that is not in the tree was not called, or was not recorded: the standard library and package initialisation usually are not.
+`
+
+// instructionsProcesses explains how calltree marks processes; a test compares the two.
+const instructionsProcesses = `- "[process: helper]" behind a function: here another program, helper, begins, which the function above started and which was recorded, too. "[process: helper and 11 more]": it was started 12 times from there. "Processes" lists the command lines.
 `
 
 // instructionsValues explains how calltree writes values; a test compares the two.

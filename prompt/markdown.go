@@ -11,7 +11,7 @@ func renderMarkdown(parts []part) []segment {
 		switch p.kind {
 		case partTree, partCallers:
 			s.text += codeBlock("text", p.text)
-		case partNotes, partModules:
+		case partNotes, partProcesses, partModules:
 			for note := range strings.Lines(p.text) {
 				s.text += "- " + note
 			}
@@ -51,6 +51,8 @@ func markdownHead(p *part) string {
 		return "## Modules\n\nFiles outside of the main module begin with a short name:\n\n"
 	case partNotes:
 		return "## " + p.heading + of(p) + " lacks\n\n"
+	case partProcesses:
+		return "## Processes" + of(p) + "\n\nPrograms that the run started, and the command lines of their processes:\n\n"
 	case partTree, partCallers:
 		h := "## " + p.heading + of(p)
 		if p.command != "" {

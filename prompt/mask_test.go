@@ -37,6 +37,7 @@ func TestMaskReachesEverything(t *testing.T) {
 		for i := range in.Runs {
 			in.Runs[i].Title += " --password=" + secret
 			in.Runs[i].Notes = append(in.Runs[i].Notes, "the recording failed: "+secret)
+			in.Runs[i].Processes = append(in.Runs[i].Processes, "helper: helper "+secret)
 			in.Runs[i].Tree.Walk(func(n *calltree.Node, _ int) bool {
 				n.Values = []trace.Activation{{Args: []trace.Value{{Name: "s", Type: "string", Text: secret}}}}
 				return true
@@ -60,7 +61,7 @@ func TestMaskReachesEverything(t *testing.T) {
 		in.Score = func(trace.Function) (float64, string) { return 1, "has " + secret }
 		return in
 	}
-	all := "{{.Question}}{{range .Runs}}{{.Title}}{{.Notes}}{{.Tree}}{{range .Every}}{{.Name}}{{.Note}}{{.Source}}{{.Block}}{{end}}{{end}}"
+	all := "{{.Question}}{{range .Runs}}{{.Title}}{{.Notes}}{{.Processes}}{{.Tree}}{{range .Every}}{{.Name}}{{.Note}}{{.Source}}{{.Block}}{{end}}{{end}}"
 	var tests []Options
 	for _, v := range Variants {
 		tests = append(tests, Options{Variant: v}, Options{Variant: v, Format: XML}, Options{Variant: v, Format: JSON}, Options{Variant: v, Budget: 1500})

@@ -66,6 +66,7 @@ type runMaterial struct {
 	label, title string
 	tree         *calltree.Tree
 	notes        []string
+	processes    []string
 	every        []*item // an item for each node that shows one, in call order
 	once         []*item // each item at its first place in every
 }
@@ -142,6 +143,9 @@ func (m *material) maskAll(in Input) {
 		m.runs[i].title = oneLine(m.mask(r.Title))
 		for _, n := range r.Notes {
 			m.runs[i].notes = append(m.runs[i].notes, oneLine(m.mask(n)))
+		}
+		for _, p := range r.Processes {
+			m.runs[i].processes = append(m.runs[i].processes, oneLine(m.mask(p)))
 		}
 	}
 	for _, fn := range m.order {

@@ -19,6 +19,9 @@ type Run struct {
 	Title string
 	Tree  *calltree.Tree
 	Notes []string // what was not recorded: losses are part of the prompt
+	// Processes are the command lines of the programs whose start the tree shows, each
+	// behind the name that the tree has of it. May be empty.
+	Processes []string
 }
 
 // Input is what a prompt is made of.

@@ -513,6 +513,20 @@ func TestInstructionsMatchTheTree(t *testing.T) {
 	}
 }
 
+// The instructions explain how the start of a process is marked, with the same words.
+func TestInstructionsMatchTheProcesses(t *testing.T) {
+	for count, mark := range map[int]string{1: "[process: helper]", 12: "[process: helper and 11 more]"} {
+		n := &calltree.Node{Func: &trace.Function{Name: "example.com/helper.main"}, Calls: 1, Root: trace.RootMain, Process: &trace.Process{Program: "/src/helper", Trace: "0123abcd"}, Processes: count}
+		var b strings.Builder
+		if err := (&calltree.Tree{Roots: []*calltree.Node{n}, Size: 1}).WriteText(&b, calltree.View{Values: true}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(b.String()); got != "helper.main "+mark || !strings.Contains(instructionsProcesses, `"`+mark+`"`) {
+			t.Errorf("%s, and the instructions do not explain %s", got, mark)
+		}
+	}
+}
+
 // The instructions explain how values are written, with the same words.
 func TestInstructionsMatchTheValues(t *testing.T) {
 	value := func(name, typ, text string) trace.Value { return trace.Value{Name: name, Type: typ, Text: text} }

@@ -66,7 +66,7 @@ func (s *Rounds) Resume(read []string, earlier []Exchange) *Prompt {
 
 // MostTokens is the most that the prompts of all rounds have together, given the first.
 func (s *Rounds) MostTokens(first *Prompt) int {
-	const rest = 4_000 // instructions, notes and modules
+	const rest = 5_000 // instructions, notes, processes and modules
 	return first.Total + (laterIndex + readTokens + rest) + (laterIndex + 2*readTokens + rest)
 }
 
@@ -142,6 +142,9 @@ func (s *Rounds) prompt(index int) *Prompt {
 		add("runs", label+codeSpan(r.title))
 		if len(r.notes) > 0 {
 			add("losses", s.m.words().gaps+" lacks:\n- "+strings.Join(r.notes, "\n- "))
+		}
+		if len(r.processes) > 0 {
+			add("processes", "Programs that the run started, and the command lines of their processes:\n- "+strings.Join(r.processes, "\n- "))
 		}
 	}
 	heading := s.m.words().index

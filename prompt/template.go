@@ -21,6 +21,7 @@ const TemplateHelp = `A template is a Go text/template. It is given:
     .Label       "A" or "B" of two runs, else empty
     .Title       the command line
     .Notes       what was not recorded (a list of lines)
+    .Processes   programs that the run started, by their command lines (likewise)
     .Tree        the call tree, with positions
     .Functions   the called functions, each once, in the order of first calls
     .Sorted      the same, sorted by name
@@ -64,7 +65,7 @@ type templateData struct {
 
 type templateRun struct {
 	Label, Title             string
-	Notes                    []string
+	Notes, Processes         []string
 	Tree                     string
 	Functions, Sorted, Every []*templateFunction
 	Only                     []*templateFunction
@@ -126,7 +127,7 @@ func (m *material) templateData() (templateData, []*templateFunction) {
 	for i := range m.runs {
 		r := &m.runs[i]
 		d.Runs = append(d.Runs, templateRun{
-			Label: r.label, Title: r.title, Notes: r.notes, Tree: m.treeText(r, TreeOnly),
+			Label: r.label, Title: r.title, Notes: r.notes, Processes: r.processes, Tree: m.treeText(r, TreeOnly),
 			Functions: wrap(r.once), Sorted: wrap(sorted(r.once)), Every: wrap(r.every),
 		})
 	}

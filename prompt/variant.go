@@ -43,6 +43,7 @@ const (
 	partComparison   partKind = "comparison"
 	partModules      partKind = "modules"
 	partNotes        partKind = "notes"
+	partProcesses    partKind = "processes"
 	partTree         partKind = "call tree"
 	partCallers      partKind = "callers"
 	partSources      partKind = "sources"
@@ -203,11 +204,16 @@ func (m *material) shared() []part {
 	return parts
 }
 
-func (m *material) notes(i int) []part {
-	if len(m.runs[i].notes) == 0 {
-		return nil
+// notes are what there is to know of a run before its tree is read.
+func (m *material) notes(i int) (parts []part) {
+	r := &m.runs[i]
+	if len(r.notes) > 0 {
+		parts = append(parts, part{kind: partNotes, run: r.label, heading: m.words().gaps, text: strings.Join(r.notes, "\n")})
 	}
-	return []part{{kind: partNotes, run: m.runs[i].label, heading: m.words().gaps, text: strings.Join(m.runs[i].notes, "\n")}}
+	if len(r.processes) > 0 {
+		parts = append(parts, part{kind: partProcesses, run: r.label, text: strings.Join(r.processes, "\n")})
+	}
+	return parts
 }
 
 func (m *material) tree(i int, v Variant) part {

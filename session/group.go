@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tracerag/calltree"
 	"tracerag/phrase"
 	"tracerag/trace"
 	"tracerag/trace/store"
@@ -102,6 +103,42 @@ func processNotes(tr *trace.Trace) []string {
 	}
 	if more := len(order) - most; more > 0 {
 		out = append(out, fmt.Sprintf("%s more programs not recorded", phrase.Number(more)))
+	}
+	return out
+}
+
+// processes are the command lines of the processes that the tree shows, each behind the name
+// of its program, in the order of the first starts.
+func (v *View) processes() []string {
+	shown := map[string]bool{}
+	v.Tree.Walk(func(n *calltree.Node, _ int) bool {
+		if n.Process != nil {
+			shown[n.Process.Main] = true
+		}
+		return true
+	})
+	var order []string
+	count := map[string]int{}
+	for i := range v.Trace.Processes {
+		p := &v.Trace.Processes[i]
+		if p.Trace == "" || !shown[p.Main] {
+			continue
+		}
+		line := base(p.Program) + ": " + cut(phrase.CommandLine(p.Command), longTitle)
+		if count[line]++; count[line] == 1 {
+			order = append(order, line)
+		}
+	}
+	const most = 20
+	var out []string
+	for _, line := range order[:min(len(order), most)] {
+		if count[line] > 1 {
+			line += fmt.Sprintf(" (%s times)", phrase.Number(count[line]))
+		}
+		out = append(out, visible.Line(line))
+	}
+	if more := len(order) - most; more > 0 {
+		out = append(out, fmt.Sprintf("%s more command lines", phrase.Number(more)))
 	}
 	return out
 }
