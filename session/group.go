@@ -14,67 +14,15 @@ import (
 	"tracerag/visible"
 )
 
-// Join returns the trace of a run with those of the processes that the run started, as one
-// ([trace.Trace.Join]), and the size of all their files. Of a run without any it is the
-// trace itself. A process whose trace cannot be read is left out: [Session.Warn] hears of
-// that by a [*ProcessError].
+// Join is [store.Store.Join]. A process whose trace cannot be read is left out:
+// [Session.Warn] hears of that by a [*store.ProcessError].
 func (s *Session) Join(tr *trace.Trace, e store.Entry) (*trace.Trace, int64) {
-	if !slices.ContainsFunc(tr.Processes, func(p trace.Process) bool { return p.Trace != "" }) {
-		return tr, e.Size
-	}
-	g := s.Store.Group(e)
-	parts := make([]*trace.Trace, len(tr.Processes))
-	var missing *ProcessError
-	for i := range tr.Processes {
-		p := &tr.Processes[i]
-		if p.Trace == "" {
-			continue
-		}
-		var err error
-		if parts[i], err = g.Load(p.Trace); err == nil {
-			continue
-		}
-		if missing == nil {
-			missing = &ProcessError{Trace: e.ID, Process: base(p.Program) + " " + p.Trace, Err: err}
-		}
-		missing.Count++
-	}
-	joined, err := tr.Join(parts)
+	joined, size, err := s.Store.Join(tr, e)
 	if err != nil {
-		s.warn(&ProcessError{Trace: e.ID, Count: len(tr.Processes), Err: err})
-		return tr, e.Size
+		s.warn(err)
 	}
-	if missing != nil {
-		s.warn(missing)
-	}
-	return joined, e.Size + g.Bytes()
+	return joined, size
 }
-
-// ProcessError is the warning that the traces of some of a run's processes cannot be read,
-// and that their calls are not shown.
-type ProcessError struct {
-	Trace   string // the run's
-	Process string // the first of them: its program and its trace; "": all
-	Count   int
-	Err     error // why, of that one
-}
-
-func (e *ProcessError) Error() string {
-	why := e.Err.Error()
-	if missing, ok := e.Err.(*store.NotFoundError); ok {
-		why = fmt.Sprintf("it is not in %s", missing.Dir)
-	}
-	if e.Process == "" {
-		return fmt.Sprintf("trace %s: the calls of its processes are not shown: %s", e.Trace, why)
-	}
-	line := fmt.Sprintf("trace %s: the calls of process %s are not shown: %s", e.Trace, e.Process, why)
-	if e.Count > 1 {
-		line += fmt.Sprintf(" (and so of %d more)", e.Count-1)
-	}
-	return line
-}
-
-func (e *ProcessError) Unwrap() error { return e.Err }
 
 // processNotes say which processes have no trace, by program and reason, in the order of
 // their starts.
@@ -103,6 +51,26 @@ func processNotes(tr *trace.Trace) []string {
 	}
 	if more := len(order) - most; more > 0 {
 		out = append(out, fmt.Sprintf("%s more programs not recorded", phrase.Number(more)))
+	}
+	return out
+}
+
+// processRows describe processes, a line each. Of many it describes a few; the hint says where
+// they are listed.
+func processRows(list []trace.Process, hint string) (out []string) {
+	const most = 10
+	for i := range list[:min(len(list), most)] {
+		p := &list[i]
+		line := cmp.Or(phrase.CommandLine(p.Command), base(p.Program))
+		if p.Trace != "" {
+			line = fmt.Sprintf("%s  %s  %s", p.Trace, cut(line, longTitle), phrase.Plural(p.Calls, "call", "calls"))
+		} else {
+			line = fmt.Sprintf("%s  not recorded: %s", cut(line, longTitle), p.Why)
+		}
+		out = append(out, line)
+	}
+	if more := len(list) - most; more > 0 {
+		out = append(out, phrase.Number(more)+" more"+hint)
 	}
 	return out
 }

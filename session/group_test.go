@@ -99,7 +99,7 @@ func TestOpenGroup(t *testing.T) {
 	if got, want := names(open(run.ID, TreeOptions{})), "main.main main.run main.end"; got != want {
 		t.Errorf("without its processes it has %s, want %s", got, want)
 	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0], "the calls of process helper "+helper.ID+" are not shown: it is not in ") || !strings.HasSuffix(warnings[0], "(and so of 1 more)") {
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "the calls of process helper "+helper.ID+" are not shown: it is not in ") || !strings.HasSuffix(warnings[0], "(and of 1 more)") {
 		t.Errorf("warnings %q", warnings)
 	}
 }

@@ -34,7 +34,9 @@ type Summary struct {
 	Goroutines int64          `json:"goroutines,omitempty"`
 	Lined      int            `json:"functions_with_lines,omitempty"` // whose lines were watched
 	Losses     []trace.Loss   `json:"losses,omitempty"`
-	Questions  int            `json:"questions,omitempty"` // conversations saved beside it
+	// Processes are those that the run started, each with the id of its own trace.
+	Processes []trace.Process `json:"processes,omitempty"`
+	Questions int             `json:"questions,omitempty"` // conversations saved beside it
 
 	Title string      `json:"-"`
 	Head  *trace.Head `json:"-"` // nil of a trace that cannot be read
@@ -64,7 +66,8 @@ func (s *Session) Summarize(name string) (Summary, error) {
 		Start: tr.Start, Seconds: tr.Duration.Seconds(), Program: &tr.Program,
 		Include: tr.Include, Exclude: tr.Exclude, Baseline: tr.Baseline, Losses: tr.Losses,
 		Calls: h.Calls, Functions: len(tr.Functions), Nodes: h.Nodes, Goroutines: tr.Goroutines, Lined: len(tr.Lines),
-		Title: Title(tr), Head: h,
+		Processes: tr.Processes,
+		Title:     Title(tr), Head: h,
 	}
 	if !tr.Sampled {
 		out.Exit = &tr.Exit

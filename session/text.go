@@ -67,6 +67,13 @@ func (sum *Summary) WriteText(w io.Writer, others string) error {
 	} else {
 		row("recorded", phrase.Plural(sum.Calls, "call", "calls")+" of "+functions+" in "+phrase.Plural(sum.Goroutines, "goroutine", "goroutines"), nodes)
 	}
+	for i, text := range processRows(tr.Processes, others) {
+		key := ""
+		if i == 0 {
+			key = "processes"
+		}
+		row(key, text)
+	}
 	if sum.Questions > 0 {
 		row("asked", phrase.Plural(sum.Questions, "conversation", "conversations"))
 	}
@@ -90,6 +97,20 @@ func (sum *Summary) named() string {
 		return sum.Title + ", window " + visible.Line(sum.Name)
 	}
 	return sum.Title + ", " + visible.Line(sum.Name)
+}
+
+// processes says how many processes of the run were recorded.
+func (sum *Summary) processes() string {
+	n := 0
+	for i := range sum.Processes {
+		if sum.Processes[i].Trace != "" {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return " +" + phrase.Plural(n, "process", "processes")
 }
 
 // WriteList writes a line for each trace, the oldest first as in the store. The exit of a
@@ -119,7 +140,7 @@ func WriteList(to io.Writer, list []Summary) error {
 		default:
 			exit = fmt.Sprint(e.Exit.Code)
 		}
-		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), phrase.Number(e.Calls), phrase.Number(e.Functions), exit, e.named())
+		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, name, e.Saved.Local().Format(time.DateTime), phrase.Number(e.Calls), phrase.Number(e.Functions), exit, e.named()+e.processes())
 	}
 	return w.Flush()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -9,7 +10,8 @@ import (
 )
 
 const rmHelp = `
-rm removes traces and the conversations about them.
+rm removes traces and the conversations about them, and with a run the traces of
+the processes that it started.
 
   tracerag rm @last
   tracerag rm --older-than=30d            saved more than 30 days ago
@@ -59,7 +61,7 @@ func runRm(a *app, _ context.Context, c *command, args []string) int {
 		entries = store.Old(entries, before, *keep)
 	}
 	if *all {
-		if err := s.Baselines().RemoveAll(); err != nil {
+		if err := cmp.Or(s.Baselines().RemoveAll(), s.Processes().RemoveAll()); err != nil {
 			return a.fail(err)
 		}
 	}
@@ -68,11 +70,8 @@ func runRm(a *app, _ context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	entries = append(entries, named...)
-	for _, e := range entries {
-		if err := s.Remove(e); err != nil {
-			return a.fail(err)
-		}
-		a.note("removed %s", e.ID)
+	if err := s.RemoveRuns(entries, func(e store.Entry) { a.note("removed %s", e.ID) }); err != nil {
+		return a.fail(err)
 	}
 	if len(entries) == 0 && !*all {
 		a.note("no trace to remove in %s", s.Dir())

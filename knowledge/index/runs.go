@@ -42,6 +42,9 @@ func updateRuns(ctx context.Context, w Store, dirs []string, r *Result) error {
 				r.Gaps = append(r.Gaps, Gap{e.Path, cause(err)})
 				continue
 			}
+			if t, _, err = saved.Join(t, e); err != nil {
+				r.Gaps = append(r.Gaps, Gap{e.Path, cause(err)})
+			}
 			run, executed := Executed(t)
 			run.Trace, run.Dir = e.ID, dir
 			if err := w.AddRun(ctx, run, executed); err != nil {
@@ -57,7 +60,7 @@ func updateRuns(ctx context.Context, w Store, dirs []string, r *Result) error {
 	return nil
 }
 
-// Executed returns what a trace says of the functions that ran, as declarations: function
+// Executed returns what a trace, or a joined one of a run and its processes, says of the functions that ran, as declarations: function
 // literals are those of the function that they are in. Calls are those that the trace saw
 // directly: none of a call with functions between that were not recorded.
 func Executed(t *trace.Trace) (knowledge.Run, knowledge.Executed) {
