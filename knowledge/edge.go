@@ -35,6 +35,18 @@ type Run struct {
 	Passed     bool
 }
 
+// Title says what ran and how it ended: "example.com/m/table TestRow (passed)".
+func (r *Run) Title() string {
+	what, ended := r.Command, "passed"
+	if r.Test != "" {
+		what = r.Package + " " + r.Test
+	}
+	if !r.Passed {
+		ended = "failed"
+	}
+	return what + " (" + ended + ")"
+}
+
 // Commit is a change in a repository's history.
 type Commit struct {
 	ID      string

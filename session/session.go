@@ -144,14 +144,20 @@ func (s *Session) baselines(views []*View, o TreeOptions) ([]*trace.Trace, error
 // Load loads a trace to be shown whole, rather than as a tree.
 func (s *Session) Load(name string) (*trace.Trace, store.Entry, error) {
 	tr, e, err := s.Store.Load(name)
-	if err == nil {
-		err = s.Mask.Err()
-	}
 	if err != nil {
 		return nil, e, err
 	}
+	tr, err = s.Masked(tr)
+	return tr, e, err
+}
+
+// Masked returns a trace that is of no store without its secrets, to be shown whole.
+func (s *Session) Masked(tr *trace.Trace) (*trace.Trace, error) {
+	if err := s.Mask.Err(); err != nil {
+		return nil, err
+	}
 	s.Mask.Learn(tr, Sources(tr, nil), WithoutSources)
-	return s.Mask.Trace(tr), e, nil
+	return s.Mask.Trace(tr), nil
 }
 
 // Head loads what a trace is without its nodes.

@@ -17,7 +17,7 @@ import (
 var assets embed.FS
 
 // modules are the page's, each behind those that it imports.
-var modules = []string{"dom.js", "theme.js", "server.js", "data.js", "model.js", "tree.js", "values.js", "known.js", "source.js", "unit.js", "code.js", "graph.js", "markdown.js", "rounds.js", "prompt.js", "ranked.js", "main.js"}
+var modules = []string{"dom.js", "theme.js", "server.js", "data.js", "model.js", "tree.js", "observed.js", "values.js", "known.js", "source.js", "unit.js", "code.js", "graph.js", "markdown.js", "rounds.js", "prompt.js", "ranked.js", "main.js"}
 
 var (
 	// What takes milliseconds is made when it is asked for: most commands show no page.

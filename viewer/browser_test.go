@@ -465,22 +465,3 @@ func testReport(t *testing.T, b *browsertest.Browser) {
 	}
 	p.Quiet()
 }
-
-// contrasts are the style sheet's colours of text that do not reach a contrast of
-// 4.5 to 1 with the backgrounds they are on (WCAG 2.2, 1.4.3).
-const contrasts = `(() => {
-	const probe = document.createElement('i');
-	document.body.append(probe);
-	const rgb = (name) => { probe.style.color = 'var(--' + name + ')'; return getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number); };
-	const light = (c) => { const [r, g, b] = c.map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-	const bad = [];
-	for (const on of ['bg', 'pane', 'select', 'hover']) {
-		for (const name of ['text', 'soft', 'accent', 'added', 'removed', 'changed', 'moved', 'keyword', 'string', 'number', 'comment', 'builtin']) {
-			const [a, b] = [light(rgb(name)), light(rgb(on))].sort((x, y) => y - x);
-			const ratio = (a + 0.05) / (b + 0.05);
-			if (ratio < 4.5) bad.push(name + ' on ' + on + ': ' + ratio.toFixed(2));
-		}
-	}
-	probe.remove();
-	return bad;
-})()`

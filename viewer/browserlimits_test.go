@@ -49,12 +49,12 @@ func testSizes(t *testing.T, b *browsertest.Browser) {
 	}
 	p.Shot("name-end")
 	var contrast []string
-	p.Eval(contrasts, &contrast)
+	p.Eval(browsertest.Contrasts, &contrast)
 	if len(contrast) > 0 {
 		t.Errorf("too little contrast, dark: %q", contrast)
 	}
 	p.Dark(false)
-	p.Eval(contrasts, &contrast)
+	p.Eval(browsertest.Contrasts, &contrast)
 	if len(contrast) > 0 {
 		t.Errorf("too little contrast, light: %q", contrast)
 	}

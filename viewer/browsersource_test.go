@@ -150,7 +150,7 @@ func testInSource(t *testing.T, b *browsertest.Browser) {
 	for _, dark := range []bool{true, false} {
 		p.Dark(dark)
 		var contrast []string
-		p.Eval(contrasts, &contrast)
+		p.Eval(browsertest.Contrasts, &contrast)
 		if len(contrast) > 0 {
 			t.Errorf("too little contrast: %q", contrast)
 		}

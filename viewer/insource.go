@@ -171,14 +171,7 @@ func (p *Page) located(out *located, a *locate.Answer) {
 }
 
 func (p *Page) ranBy(r *knowledge.Run) ranBy {
-	what, passed := r.Command, "passed"
-	if r.Test != "" {
-		what = r.Package + " " + r.Test
-	}
-	if !r.Passed {
-		passed = "failed"
-	}
-	out := ranBy{Text: what + " (" + passed + ")", Trace: r.Trace}
+	out := ranBy{Text: r.Title(), Trace: r.Trace}
 	for _, run := range p.content.Runs {
 		out.Here = out.Here || run.ID == r.Trace
 	}

@@ -68,7 +68,7 @@ func init() {
 		{"ask", "[flags] [TRACE] QUESTION", "ask a model about a recorded run", runAsk},
 		{"compare", "[flags] A B [QUESTION]", "compare two runs", runCompare},
 		{"tree", "[flags] [TRACE]", "print the call tree", runTree},
-		{"view", "[flags] [TRACE | A B]", "show a run, or two side by side, in the browser", runView},
+		{"view", "[flags] [TRACE | A B]", "show a run, two side by side, or repositories in the browser", runView},
 		{"report", "[flags] -o FILE [TRACE | A B]", "write that page into one HTML file", runReport},
 		{"prompt", "[flags] [TRACE] [QUESTION]", "print the prompt that ask would send", runPrompt},
 		{"rank", "[flags] QUESTION [TRACE...]", "list the functions that a question is about", runRank},

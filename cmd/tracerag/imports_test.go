@@ -110,6 +110,7 @@ var layers = map[string][]string{
 
 	"viewer":             {"calltree", "knowledge", "knowledge/lookup", "locate", "phrase", "prompt", "session", "source", "trace", "trace/symbol", "viewer/guard", "viewer/highlight", "viewer/site"},
 	"viewer/browsertest": {},
+	"viewer/catalog":     {"code/words", "knowledge", "knowledge/lookup", "locate", "summary", "trace", "trace/symbol", "viewer/guard", "viewer/highlight", "viewer/site"},
 	"viewer/guard":       {},
 	"viewer/highlight":   {},
 	"viewer/site":        {},
@@ -152,7 +153,7 @@ var only = map[string][]string{
 	"gonum.org/v1/gonum":                {"eval/report"},
 	"golang.org/x/tools":                {"code/calls"},
 	"github.com/bluekeyes/go-gitdiff":   {"repair/patch"},
-	"net/http":                          {"jobs/monitor", "llm", "llm/llmtest", "viewer", "viewer/guard", "viewer/site"},
+	"net/http":                          {"jobs/monitor", "llm", "llm/llmtest", "viewer", "viewer/catalog", "viewer/guard", "viewer/site"},
 	"testing":                           {"bench/corpus/corpustest", "fixtures", "fixtures/random", "fixtures/real", "knowledge/knowledgetest", "knowledge/postgres/postgrestest", "llm/llmtest", "trace/recordtest", "trace/probe/patch/patchtest", "viewer/browsertest"},
 	"os/exec":                           {"code/calls", "jobs", "repair/patch", "repair/sandbox", "repair/trial", "knowledge/index", "knowledge/postgres/postgrestest", "terminal", "eval/trial", "record", "trace/target", "trace/gocmd", "trace/probe/ptrace", "source", "trace/rebuild", "bench/corpus", "bench/corpus/corpustest", "bench/affected", "bench/ranking", "bench/trials", "fixtures", "fixtures/random", "fixtures/real", "trace/recordtest", "viewer/browsertest", "cmd/tracerag"},
 }

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
-	"runtime"
 
 	"tracerag/viewer"
 )
@@ -18,7 +15,21 @@ added, removed and changed calls. Of the source around it shows what a question 
 and of each function callers, callees and tests, once tracerag index has indexed it.
 
 The page is served on this machine only, until Ctrl-C, and opens only with the
-printed URL. Only the page's Ask button sends anything to a model.`
+printed URL. Only the page's Ask button sends anything to a model.
+
+With --knowledge and without a trace, or with --repositories, it shows the knowledge base instead:
+repositories and their state, search, where a report leads, and of each function its source, summary,
+callers, tests and runs that executed it, and their values. That page only reads.
+
+  tracerag view                                   the last run
+  tracerag view @last --knowledge FILE            the last run, with another index around it
+  tracerag view --knowledge postgres://ci@db/team the repositories of a team
+  tracerag view --repositories                    those of the module around
+
+A team's page is for everyone who has a token (tracerag token): say where browsers find it, and put
+a proxy that speaks TLS before it (docs/teams.md). It is noted who asked what (tracerag audit).
+
+  tracerag view --repositories --listen 8080 --origin https://code.example.com`
 
 func runView(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, viewHelp)
@@ -30,6 +41,9 @@ func runView(a *app, ctx context.Context, c *command, args []string) int {
 	noOpen := f.Bool("no-open", false, "print the URL and open no browser")
 	k.add(f)
 	a.redactFlag(f)
+	a.section(f, "The knowledge base")
+	var b baseFlags
+	b.add(f)
 	a.section(f, "The model")
 	p.addModel(f)
 	m.add(f)
@@ -45,9 +59,18 @@ func runView(a *app, ctx context.Context, c *command, args []string) int {
 	if len(names) > 2 {
 		return a.usage(c, "one trace, or two to compare")
 	}
+	if msg := b.check(f, k.said != ""); msg != "" {
+		return a.usage(c, msg)
+	}
 	s, err := a.store()
 	if err != nil {
 		return a.fail(err)
+	}
+	if b.shown {
+		if err := a.serveBase(ctx, &b, &k, s, p.model, !*noOpen); err != nil {
+			return a.fail(err)
+		}
+		return exitOK
 	}
 	model, err := a.pageModel(s, &p, &m)
 	if err != nil {
@@ -77,30 +100,6 @@ func (a *app) serve(ctx context.Context, page *viewer.Page, model *pageModel, op
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.stdout, server.URL())
-	a.note("Ctrl-C ends it")
-	if open {
-		if err := openBrowser(server.URL()); err != nil {
-			a.note("no browser was opened: %v\nopen the URL above", err)
-		}
-	}
+	a.opened(server.URL(), open)
 	return server.Serve(ctx)
-}
-
-// openBrowser opens a URL in the user's browser, and does not wait for it.
-func openBrowser(url string) error {
-	var cmd *exec.Cmd
-	switch runtime.GOOS {
-	case "darwin":
-		cmd = exec.Command("open", url)
-	case "windows":
-		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", url)
-	default:
-		cmd = exec.Command("xdg-open", url)
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	go cmd.Wait() // leaves no zombie
-	return nil
 }

@@ -134,6 +134,23 @@ func (l *Lookup) Repository(ctx context.Context, id int64) (*knowledge.Repositor
 // given: code of the program before tests, generated and vendored code. The error is a
 // [*NotFoundError] if nothing has the name.
 func (l *Lookup) Find(ctx context.Context, name string, repositories ...int64) ([]*Unit, error) {
+	decls, err := l.Decls(ctx, name, repositories...)
+	if err != nil {
+		return nil, err
+	}
+	if len(decls) > 0 {
+		return l.Units(ctx, decls)
+	}
+	name = strings.TrimSpace(name)
+	near, err := l.near(ctx, name, repositories)
+	if err != nil {
+		return nil, err
+	}
+	return nil, &NotFoundError{name, near}
+}
+
+// Decls is [Lookup.Find] without the texts. That nothing has the name is no error.
+func (l *Lookup) Decls(ctx context.Context, name string, repositories ...int64) ([]knowledge.Decl, error) {
 	name = strings.TrimSpace(name)
 	for _, reading := range []func(context.Context, string, []int64) ([]knowledge.Decl, error){l.inFile, l.named, l.qualified} {
 		decls, err := reading(ctx, name, repositories)
@@ -141,14 +158,10 @@ func (l *Lookup) Find(ctx context.Context, name string, repositories ...int64) (
 			return nil, err
 		}
 		if len(decls) > 0 {
-			return l.Units(ctx, decls)
+			return sorted(decls), nil
 		}
 	}
-	near, err := l.near(ctx, name, repositories)
-	if err != nil {
-		return nil, err
-	}
-	return nil, &NotFoundError{name, near}
+	return nil, nil
 }
 
 // In returns what a file of a repository declares, in the order of its source; the error is a
@@ -210,10 +223,7 @@ func nearest(units []*Unit, line int) {
 
 // Units returns declarations as they are now, in the order of [Lookup.Find].
 func (l *Lookup) Units(ctx context.Context, decls []knowledge.Decl) ([]*Unit, error) {
-	decls = slices.Clone(decls)
-	slices.SortStableFunc(decls, func(a, b knowledge.Decl) int {
-		return cmp.Or(order(a.Product(), b.Product()), order(!a.Test, !b.Test), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start))
-	})
+	decls = sorted(decls)
 	var units []*Unit
 	for i := range decls {
 		u, err := l.unit(ctx, &decls[i])
@@ -223,6 +233,15 @@ func (l *Lookup) Units(ctx context.Context, decls []knowledge.Decl) ([]*Unit, er
 		units = append(units, u)
 	}
 	return units, nil
+}
+
+// sorted is declarations in the order of [Lookup.Find].
+func sorted(decls []knowledge.Decl) []knowledge.Decl {
+	decls = slices.Clone(decls)
+	slices.SortStableFunc(decls, func(a, b knowledge.Decl) int {
+		return cmp.Or(order(a.Product(), b.Product()), order(!a.Test, !b.Test), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start))
+	})
+	return decls
 }
 
 // order puts what is true first.

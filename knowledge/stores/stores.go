@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"tracerag/code"
 	"tracerag/filelock"
@@ -124,6 +125,32 @@ type NotEmptyError struct{ Place string }
 
 func (e *NotEmptyError) Error() string {
 	return fmt.Sprintf("%s has something in it already: a knowledge base is copied into an empty one", e.Place)
+}
+
+// ErrChanged says that a file is another one than was indexed, whose text is nowhere kept.
+var ErrChanged = errors.New("the file changed since it was indexed")
+
+// Indexed returns what reads files of a store's repositories as they were indexed: from a database, which keeps the texts,
+// or from this machine, where they are unchanged.
+func Indexed(ctx context.Context, s knowledge.Store) func(r *knowledge.Repository, path string) ([]byte, error) {
+	if db, ok := s.(*postgres.Store); ok {
+		return func(r *knowledge.Repository, path string) ([]byte, error) { return db.Text(ctx, r.ID, path) }
+	}
+	return func(r *knowledge.Repository, path string) ([]byte, error) {
+		text, err := code.Read(r.Root, path)
+		if err != nil {
+			return nil, err
+		}
+		files, err := s.Files(ctx, []string{path}, []int64{r.ID})
+		if err != nil {
+			return nil, err
+		}
+		hash := code.HashText(text)
+		if !slices.ContainsFunc(files, func(f knowledge.File) bool { return f.Path == path && f.Hash == hash }) {
+			return nil, ErrChanged
+		}
+		return text, nil
+	}
 }
 
 // Copy copies all that is in a store into an empty one, whole or not at all. The copy is equal, but for

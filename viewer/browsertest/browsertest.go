@@ -55,10 +55,11 @@ type Browser struct {
 	closed  error
 }
 
-// Page is a tab, with cookies and storage of its own. It ends with its test.
+// Page is a tab. It ends with its test.
 type Page struct {
 	tb      testing.TB
 	browser *Browser
+	context string // of cookies and storage
 	session string // "" are the commands to the browser itself
 
 	// What the page asked for, and what it wrote as a warning or an error, uncaught
@@ -92,34 +93,51 @@ func Start(tb testing.TB) *Browser {
 	return b
 }
 
-// Open opens an empty tab of the given size, in CSS pixels.
+// Open opens an empty tab of the given size, in CSS pixels, with storage of its own.
 func (b *Browser) Open(tb testing.TB, width, height int) *Page {
 	tb.Helper()
 	p := &Page{tb: tb, browser: b}
-	var context, target, session struct {
+	var context struct {
 		BrowserContextID string `json:"browserContextId"`
-		TargetID         string `json:"targetId"`
-		SessionID        string `json:"sessionId"`
 	}
 	p.call("Target.createBrowserContext", nil, &context)
-	p.call("Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": context.BrowserContextID}, &target)
-	p.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &session)
-	p.session = session.SessionID
-	b.mu.Lock()
-	b.pages[p.session] = p
-	b.mu.Unlock()
+	p.context = context.BrowserContextID
 	tb.Cleanup(func() {
 		p.session = ""
-		if err := p.try("Target.disposeBrowserContext", map[string]any{"browserContextId": context.BrowserContextID}, nil); err != nil {
+		if err := p.try("Target.disposeBrowserContext", map[string]any{"browserContextId": p.context}, nil); err != nil {
 			tb.Errorf("closing the tab: %v", err)
 		}
 	})
+	p.attach(width, height)
+	return p
+}
+
+// Beside opens another empty tab, which shares cookies and storage, as one that a user opens beside a first one.
+func (p *Page) Beside(width, height int) *Page {
+	p.tb.Helper()
+	other := &Page{tb: p.tb, browser: p.browser, context: p.context}
+	other.attach(width, height)
+	return other
+}
+
+// attach makes the tab.
+func (p *Page) attach(width, height int) {
+	p.tb.Helper()
+	var target, session struct {
+		TargetID  string `json:"targetId"`
+		SessionID string `json:"sessionId"`
+	}
+	p.call("Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": p.context}, &target)
+	p.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &session)
+	p.session = session.SessionID
+	p.browser.mu.Lock()
+	p.browser.pages[p.session] = p
+	p.browser.mu.Unlock()
 	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
 		p.call(domain+".enable", nil, nil)
 	}
 	p.call("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil) // other tabs may be in front
 	p.Resize(width, height)
-	return p
 }
 
 // CPU is the time on all processors that the browser's processes have taken so far.
@@ -528,3 +546,22 @@ func (p *Page) Shot(name string) {
 		p.tb.Errorf("picture %s: %v", name, err)
 	}
 }
+
+// Contrasts is an expression for the style sheet's colours of text that do not reach a contrast of
+// 4.5 to 1 with the backgrounds they are on (WCAG 2.2, 1.4.3).
+const Contrasts = `(() => {
+	const probe = document.createElement('i');
+	document.body.append(probe);
+	const rgb = (name) => { probe.style.color = 'var(--' + name + ')'; return getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number); };
+	const light = (c) => { const [r, g, b] = c.map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+	const bad = [];
+	for (const on of ['bg', 'pane', 'select', 'hover']) {
+		for (const name of ['text', 'soft', 'accent', 'added', 'removed', 'changed', 'moved', 'keyword', 'string', 'number', 'comment', 'builtin']) {
+			const [a, b] = [light(rgb(name)), light(rgb(on))].sort((x, y) => y - x);
+			const ratio = (a + 0.05) / (b + 0.05);
+			if (ratio < 4.5) bad.push(name + ' on ' + on + ': ' + ratio.toFixed(2));
+		}
+	}
+	probe.remove();
+	return bad;
+})()`

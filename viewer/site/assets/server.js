@@ -20,17 +20,17 @@ export class Refusal extends Error {
 }
 
 export class Server {
-  #token = takeToken();
+  token = takeToken();
 
   // keep takes another token, and keeps it for the tab.
   keep(token) {
-    this.#token = token;
+    this.token = token;
     sessionStorage.setItem("token", token);
   }
 
   // fetch asks, with a body by POST. It throws what the server refuses with.
   async fetch(path, body, signal) {
-    const headers = { Authorization: "Bearer " + this.#token };
+    const headers = { Authorization: "Bearer " + this.token };
     if (body !== undefined) headers["Content-Type"] = "application/json";
     let answer;
     try {

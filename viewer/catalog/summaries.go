@@ -1,0 +1,51 @@
+package catalog
+
+import (
+	"context"
+
+	"tracerag/knowledge"
+	"tracerag/knowledge/lookup"
+	"tracerag/summary"
+)
+
+// does says what declarations do, by their numbers: in the words of a model, or from the code. line is that of the file if
+// all are of one.
+func (s *Server) does(ctx context.Context, units []*lookup.Unit) (line string, about map[int64]string, err error) {
+	about = map[int64]string{}
+	paths := map[int64][]string{} // by repository
+	wanted := map[int64]bool{}    // files
+	for _, u := range units {
+		if !wanted[u.File] {
+			wanted[u.File] = true
+			paths[u.Decl.Repository] = append(paths[u.Decl.Repository], u.Path)
+		}
+	}
+	var files []knowledge.File
+	for _, u := range units { // in their order, each repository once
+		id := u.Decl.Repository
+		if paths[id] == nil {
+			continue
+		}
+		found, err := s.content.Store.Files(ctx, paths[id], []int64{id})
+		if err != nil {
+			return "", nil, err
+		}
+		delete(paths, id)
+		for _, f := range found {
+			if wanted[f.ID] {
+				files = append(files, f)
+			}
+		}
+	}
+	book := summary.Book{Store: s.content.Store, Read: s.content.Text, Learn: s.content.Secrets.LearnTexts, Mask: s.content.Secrets.Text, Kept: s.content.Store, Model: s.content.Model}
+	list, err := book.Files(ctx, files)
+	for _, f := range list {
+		for _, d := range f.Decls {
+			about[d.ID] = d.Text
+		}
+	}
+	if len(list) == 1 {
+		line = list[0].Line
+	}
+	return line, about, err
+}
