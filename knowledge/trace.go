@@ -8,12 +8,15 @@ import (
 
 // Traces keeps traces whole, for those who did not record them. A store that several machines share does.
 type Traces interface {
-	// PushTrace takes in a trace's file and what it says of functions. It reports whether the trace is new.
-	PushTrace(ctx context.Context, t KeptTrace, file []byte, x Executed) (added bool, err error)
+	// PushTrace takes in a trace's file and what it says of functions, with the files of the processes that its program
+	// started. It reports whether the trace is new.
+	PushTrace(ctx context.Context, t KeptTrace, file []byte, x Executed, processes ...ProcessFile) (added bool, err error)
 	// KeptTraces returns those that a filter lets through, the newest first.
 	KeptTraces(ctx context.Context, f TraceFilter) ([]KeptTrace, error)
 	// TraceFile returns a trace's file by its ID or the beginning of it.
 	TraceFile(ctx context.Context, id string) ([]byte, error)
+	// ProcessFile returns the file of a process by the whole ID of the trace that it came with.
+	ProcessFile(ctx context.Context, trace, id string) ([]byte, error)
 	// DropTraces removes all but the newest n of each test, and of each program that was run otherwise. It returns how many
 	// are gone.
 	DropTraces(ctx context.Context, n int) (int, error)
@@ -38,6 +41,12 @@ type KeptTrace struct {
 	Passed   bool      `json:"passed"`
 	Recorded time.Time `json:"recorded,omitzero"` // not of what was only indexed
 	Size     int64     `json:"size"`              // of the file, in bytes
+}
+
+// ProcessFile is the trace of a process that a trace's program started. It comes and goes with that.
+type ProcessFile struct {
+	ID   string // by which the trace lists it
+	File []byte
 }
 
 // TraceIDLength is how long IDs of a team's traces are: the 8 of a directory's are soon those of two, where there are many. What

@@ -24,6 +24,49 @@ func (s *Session) Join(tr *trace.Trace, e store.Entry) (*trace.Trace, int64) {
 	return joined, size
 }
 
+// Group is a run with the processes that it started, each trace for itself.
+type Group struct {
+	Run   *trace.Trace
+	Entry store.Entry
+	// Processes are the traces of Run.Processes, nil of one that has none or whose trace cannot be
+	// read: [Session.Warn] hears of these.
+	Processes []*trace.Trace
+}
+
+// LoadGroup loads a run and its processes, to be shown whole, rather than as a tree: the one
+// masked with what the others teach.
+func (s *Session) LoadGroup(name string) (*Group, error) {
+	tr, e, err := s.Store.Load(name)
+	if err == nil {
+		err = s.Mask.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{Entry: e, Processes: make([]*trace.Trace, len(tr.Processes))}
+	of := s.Store.Group(e)
+	for i := range tr.Processes {
+		if id := tr.Processes[i].Trace; id != "" {
+			if g.Processes[i], err = of.Load(id); err != nil {
+				s.warn(&store.ProcessError{Trace: e.ID, Process: base(tr.Processes[i].Program) + " " + id, Count: 1, Err: err})
+			}
+		}
+	}
+	s.Mask.Learn(tr, Sources(tr, nil), WithoutSources)
+	for _, p := range g.Processes {
+		if p != nil {
+			s.Mask.Learn(p, Sources(p, nil), WithoutSources)
+		}
+	}
+	g.Run = s.Mask.Trace(tr)
+	for i, p := range g.Processes {
+		if p != nil {
+			g.Processes[i] = s.Mask.Trace(p)
+		}
+	}
+	return g, nil
+}
+
 // processNotes say which processes have no trace, by program and reason, in the order of
 // their starts.
 func processNotes(tr *trace.Trace) []string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,7 +14,9 @@ import (
 	"tracerag/calltree"
 	"tracerag/export"
 	"tracerag/output"
+	"tracerag/phrase"
 	"tracerag/terminal"
+	"tracerag/trace"
 	"tracerag/trace/store"
 )
 
@@ -98,7 +101,9 @@ func kindOf(f export.Format) output.Kind {
 // exported is what a format needs of a trace.
 func (a *app) exported(s *store.Store, name string, format export.Format, t *treeFlags, o calltree.View) (r export.Run, err error) {
 	if format.Of == export.Trace {
-		r.Trace, _, err = a.session(s).Load(name)
+		if r.Trace, _, err = a.session(s).Load(name); err == nil {
+			a.aloneNote(r.Trace)
+		}
 		return r, err
 	}
 	views, err := a.open(s, []string{name}, t)
@@ -109,6 +114,20 @@ func (a *app) exported(s *store.Store, name string, format export.Format, t *tre
 	a.treeNotes(v)
 	o.Counts, o.Positions, o.File, o.Command = true, true, v.File, a.treeCommand(v, t)
 	return export.Run{Trace: v.Trace, Tree: v.Tree, Title: v.Title(), View: o}, nil
+}
+
+// aloneNote says that what a run started has traces of its own.
+func (a *app) aloneNote(tr *trace.Trace) {
+	n, first := 0, ""
+	for i := range tr.Processes {
+		if id := tr.Processes[i].Trace; id != "" {
+			n++
+			first = cmp.Or(first, id)
+		}
+	}
+	if n > 0 {
+		a.note("%s: tracerag export%s %s, for one", phrase.Plural(n, "process has a trace of its own", "processes have traces of their own"), a.dirFlag(), first)
+	}
 }
 
 // firstChanged returns the name of a flag of f that was given, "" for none.

@@ -122,6 +122,7 @@ func scriptCommands(programs map[string]string) map[string]func(*testscript.Test
 		"app":      cmdApp,
 		"arm64":    cmdArm64,
 		"code":     cmdCode,
+		"group":    cmdGroup,
 		"fixture":  func(ts *testscript.TestScript, _ bool, args []string) { cmdFixture(ts, programs, args) },
 		"model":    cmdModel,
 		"postgres": cmdPostgres,

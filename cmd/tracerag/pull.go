@@ -3,8 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -110,7 +109,8 @@ func runPull(a *app, ctx context.Context, c *command, args []string) int {
 	return exitOK
 }
 
-// pull fetches a trace, unless it is there. What others wrote is held to the limits of a trace's file.
+// pull fetches a trace, unless it is there, with those of the processes that its program started. What others wrote is held to
+// the limits of a trace's file.
 func pull(ctx context.Context, db knowledge.Traces, saved *store.Store, id string) (store.Entry, error) {
 	file, err := db.TraceFile(ctx, id)
 	if err != nil {
@@ -120,15 +120,46 @@ func pull(ctx context.Context, db knowledge.Traces, saved *store.Store, id strin
 	if err != nil {
 		return store.Entry{}, fmt.Errorf("trace %s: %w", id, err)
 	}
-	sum := sha256.Sum256(file)
+	changed := false
+	for i := range t.Processes {
+		p := &t.Processes[i]
+		if p.Trace == "" {
+			continue
+		}
+		process, err := db.ProcessFile(ctx, fileID(file)[:knowledge.TraceIDLength], p.Trace)
+		if _, gone := errors.AsType[*knowledge.NoTraceError](err); gone {
+			continue // it was, when the run was pushed
+		}
+		if err != nil {
+			return store.Entry{}, err
+		}
+		e, err := savePulled(saved.Processes(), process)
+		if err != nil {
+			return store.Entry{}, fmt.Errorf("trace %s: process %s: %w", id, p.Trace, err)
+		}
+		changed = changed || e.ID != p.Trace // another version of tracerag writes it in another way
+		p.Trace = e.ID
+	}
+	if changed {
+		return saved.Save(t)
+	}
+	return savePulled(saved, file)
+}
+
+// savePulled saves a trace, unless it is there.
+func savePulled(saved *store.Store, file []byte) (store.Entry, error) {
 	there, err := saved.List()
 	if err != nil {
 		return store.Entry{}, err
 	}
 	for _, e := range there {
-		if e.Size == int64(len(file)) && strings.HasPrefix(hex.EncodeToString(sum[:]), e.ID) {
+		if e.Size == int64(len(file)) && strings.HasPrefix(fileID(file), e.ID) {
 			return e, nil
 		}
+	}
+	t, err := trace.Read(bytes.NewReader(file))
+	if err != nil {
+		return store.Entry{}, err
 	}
 	return saved.Save(t)
 }

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"tracerag/trace"
+	"tracerag/trace/store"
 	"tracerag/trace/symbol"
 )
 
@@ -136,6 +139,49 @@ func makeTrace(name string, built time.Time) (*trace.Trace, error) {
 		w.tr.Nodes[id].Flags |= m
 	}
 	return w.tr, w.tr.Check()
+}
+
+// group NAME saves a hand-made run that started processes, two of which are of a helper
+// whose source is in helper/main.go, and sets the variables NAME, one and two to the ids of
+// the run and of these.
+func cmdGroup(ts *testscript.TestScript, _ bool, args []string) {
+	s := store.Open(ts.MkAbs(".tracerag"))
+	process := func(name string, functions ...string) store.Entry {
+		tr := &trace.Trace{Recorder: "probe", Command: []string{"helper", name}, Dir: ".", Start: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Goroutines: 1,
+			Program: trace.Program{Path: "/src/app/helper/helper", GoVersion: "go1.26.0", GOOS: "linux", GOARCH: "amd64",
+				MainPath: "example.com/app/helper", Main: trace.Module{Path: "example.com/app", Version: "(devel)"}}}
+		b := trace.NewBuilder(tr)
+		stack := []trace.Frame{}
+		for i, f := range functions {
+			stack = append(stack, trace.Frame{Func: b.Func(trace.Function{Name: "main." + f, Package: "example.com/app/helper", File: "example.com/app/helper/main.go", StartLine: 3 + 2*i})})
+			b.Call(trace.Root{Kind: trace.RootMain}, stack, 1)
+		}
+		e, err := s.Processes().Save(b.Finish())
+		ts.Check(err)
+		ts.Setenv(name, e.ID)
+		return e
+	}
+	one, two := process("one", "main", "work"), process("two", "main", "work", "fail")
+	tr, err := makeTrace("md", time.Time{})
+	ts.Check(err)
+	caller := trace.NodeRef(0)
+	for i := range tr.Nodes {
+		if tr.Func(trace.NodeID(i)).Name == "main.show" {
+			caller = trace.NodeID(i).Ref()
+		}
+	}
+	started := func(p trace.Process, args ...string) {
+		p.Command, p.Caller, p.Before = append([]string{filepath.Base(p.Program)}, args...), caller, int(caller)
+		tr.Processes = append(tr.Processes, p)
+	}
+	for _, script := range []string{"helper one", "helper two"} {
+		started(trace.Process{Program: "/bin/sh", Why: "it is no Go program"}, "-c", script)
+	}
+	started(trace.Process{Parent: 1, Program: "/src/app/helper/helper", Trace: one.ID, Calls: 2}, "one", "--password=tr0ub4dor-and-3")
+	started(trace.Process{Parent: 2, Program: "/src/app/helper/helper", Trace: two.ID, Calls: 3}, "two")
+	e, err := s.Save(tr)
+	ts.Check(err)
+	ts.Setenv(args[0], e.ID)
 }
 
 // call records n calls of the last function of a stack of functions, each with

@@ -72,7 +72,8 @@ func (a *app) workerRecordings(ctx context.Context, r *recordingFlags) (*jobs.Re
 			// What a repository's traces teach is not masked in another one's.
 			s := &session.Session{Store: traces, Mask: session.NewMasker(a.newRedactor)}
 			return func(e store.Entry, commit string) (knowledge.KeptTrace, []byte, knowledge.Executed, error) {
-				return kept(s, e, commit, "")
+				k, file, executed, _, err := kept(s, e, commit, "") // tests are recorded without what they start
+				return k, file, executed, err
 			}
 		}}, nil
 }

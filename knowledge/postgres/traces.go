@@ -12,17 +12,32 @@ import (
 var _ knowledge.Traces = (*Store)(nil)
 
 // PushTrace is of [knowledge.Traces]. Its run is of no machine, and by its longer ID another one than that of a directory.
-func (s *Store) PushTrace(ctx context.Context, k knowledge.KeptTrace, file []byte, x knowledge.Executed) (added bool, err error) {
+func (s *Store) PushTrace(ctx context.Context, k knowledge.KeptTrace, file []byte, x knowledge.Executed, processes ...knowledge.ProcessFile) (added bool, err error) {
 	err = s.writing(ctx, func(t *transaction) error {
-		added, err = t.pushTrace(k, file, x)
-		return err
+		if added, err = t.pushTrace(k, file, x); err != nil || !added {
+			return err
+		}
+		for _, p := range processes {
+			if _, err := t.insertTrace(k, k.ID+ofProcess+p.ID, p.File); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return added && err == nil, err
 }
 
+// ofProcess stands in a row's ID between those of a trace and of a process that came with it. It is before all digits.
+// Such a row has no run: what the process executed, its trace's program did.
+const ofProcess = "/"
+
+func (t *transaction) insertTrace(k knowledge.KeptTrace, id string, file []byte) (rows int64, err error) {
+	return t.exec("INSERT INTO trace (project, id, module, name, recorded, file) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+		t.s.project, id, k.Module, k.Name, k.Recorded, file)
+}
+
 func (t *transaction) pushTrace(k knowledge.KeptTrace, file []byte, x knowledge.Executed) (added bool, err error) {
-	n, err := t.exec("INSERT INTO trace (project, id, module, name, recorded, file) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
-		t.s.project, k.ID, k.Module, k.Name, k.Recorded, file)
+	n, err := t.insertTrace(k, k.ID, file)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -63,7 +78,8 @@ func (s *Store) KeptTraces(ctx context.Context, f knowledge.TraceFilter) ([]know
 // TraceFile is of [knowledge.Traces].
 func (s *Store) TraceFile(ctx context.Context, id string) ([]byte, error) {
 	// By the key: what begins with an ID lies between it and the ID with a letter behind all digits.
-	ids, err := rows.Values[string](s.query(ctx, "SELECT id FROM trace WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT 2", s.project, id, id+"g"))
+	ids, err := rows.Values[string](s.query(ctx, "SELECT id FROM trace WHERE project = $1 AND id >= $2 AND id < $3 AND position($4 IN id) = 0 ORDER BY id LIMIT 2",
+		s.project, id, id+"g", ofProcess))
 	switch {
 	case err != nil:
 		return nil, err
@@ -72,7 +88,16 @@ func (s *Store) TraceFile(ctx context.Context, id string) ([]byte, error) {
 	case len(ids) > 1 && ids[0] != id:
 		return nil, &knowledge.NoTraceError{ID: id, Several: true}
 	}
-	file, known, err := rows.Value[[]byte](s.query(ctx, "SELECT file FROM trace WHERE project = $1 AND id = $2", s.project, ids[0]))
+	return s.file(ctx, ids[0])
+}
+
+// ProcessFile is of [knowledge.Traces].
+func (s *Store) ProcessFile(ctx context.Context, trace, id string) ([]byte, error) {
+	return s.file(ctx, trace+ofProcess+id)
+}
+
+func (s *Store) file(ctx context.Context, id string) ([]byte, error) {
+	file, known, err := rows.Value[[]byte](s.query(ctx, "SELECT file FROM trace WHERE project = $1 AND id = $2", s.project, id))
 	if err == nil && !known {
 		err = &knowledge.NoTraceError{ID: id} // dropped just now
 	}
@@ -90,6 +115,9 @@ func (s *Store) DropTraces(ctx context.Context, n int) (dropped int, err error) 
 				FROM trace t JOIN run r ON r.project = t.project AND r.trace = t.id) x
 			WHERE t.id = x.id AND x.nth > $1 RETURNING t.id`, n))
 		if dropped = len(gone); err != nil || dropped == 0 {
+			return err
+		}
+		if _, err := t.exec("DELETE FROM trace WHERE project = $1 AND split_part(id, $2, 1) = ANY($3) AND position($2 IN id) > 0", t.s.project, ofProcess, gone); err != nil {
 			return err
 		}
 		return t.removeRuns(gone)

@@ -89,6 +89,39 @@ func TestTraces(t *testing.T) {
 	}
 }
 
+// TestProcesses: the files of processes come and go with the trace of the run that started them, and are no traces of their own.
+func TestProcesses(t *testing.T) {
+	ctx := t.Context()
+	s := opened(t, postgrestest.Shared(t).Database(t).URL(), Options{})
+	for n := range 2 {
+		files := []knowledge.ProcessFile{{ID: "11111111", File: []byte{byte(n)}}, {ID: "22222222", File: []byte("second")}}
+		if added, err := s.PushTrace(ctx, kept(n, "m", "TestX"), []byte("run"), parse(1), files...); err != nil || !added {
+			t.Fatalf("added is %v, %v", added, err)
+		}
+	}
+	for n := range 2 {
+		if file, err := s.ProcessFile(ctx, kept(n, "", "").ID, "11111111"); err != nil || !bytes.Equal(file, []byte{byte(n)}) {
+			t.Errorf("%v, %v", file, err)
+		}
+	}
+	if list, err := s.KeptTraces(ctx, knowledge.TraceFilter{}); err != nil || len(list) != 2 {
+		t.Errorf("listed %v, %v", list, err)
+	}
+	if file, err := s.TraceFile(ctx, kept(1, "", "").ID[:16]); err != nil || string(file) != "run" {
+		t.Errorf("%q, %v", file, err)
+	}
+	if dropped, err := s.DropTraces(ctx, 1); err != nil || dropped != 1 {
+		t.Errorf("%d are dropped, %v", dropped, err)
+	}
+	var none *knowledge.NoTraceError
+	if _, err := s.ProcessFile(ctx, kept(0, "", "").ID, "22222222"); !errors.As(err, &none) {
+		t.Errorf("the process of a dropped trace: %v", err)
+	}
+	if file, err := s.ProcessFile(ctx, kept(1, "", "").ID, "22222222"); err != nil || string(file) != "second" {
+		t.Errorf("%q, %v", file, err)
+	}
+}
+
 // TestDropTraces keeps the newest of each test of a module, and of each command line; and what ran in what is gone is gone.
 func TestDropTraces(t *testing.T) {
 	ctx := t.Context()
