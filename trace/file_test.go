@@ -40,7 +40,7 @@ func sampleTrace() *trace.Trace {
 			{Kind: trace.LossFloor, Function: "example.com/app.hot", Count: 200},
 		},
 		Processes: []trace.Process{
-			{Program: "/bin/sh", Command: []string{"sh", "-c", "helper 1"}, Caller: 3, Before: 4, Why: "it is no Go program"},
+			{Program: "/bin/sh", Command: []string{"sh", "-c", "helper 1"}, Caller: 3, Before: 4, Why: "no Go program"},
 			{Parent: 1, Program: "/src/app/helper", Command: []string{"helper", "1"}, Caller: 3, Before: 4, Trace: "89abcdef", Calls: 7},
 			{Parent: 2, Program: "/src/app/other", Command: []string{"other"}, Caller: 200, Before: 300, Trace: "01234567", Calls: 1},
 		},

@@ -27,13 +27,18 @@ func (a *app) processesNote(tr *trace.Trace) {
 	if len(tr.Processes) == 0 {
 		return
 	}
-	var recorded, others counted
+	var recorded, reasons counted
+	others := map[string]*counted{}
 	calls := int64(0)
 	for i := range tr.Processes {
 		p := &tr.Processes[i]
 		name := a.masker().Text(filepath.Base(p.Program))
 		if p.Trace == "" {
-			others.add(name + " (" + a.masker().Text(p.Why) + ")")
+			reasons.add(p.Why)
+			if others[p.Why] == nil {
+				others[p.Why] = &counted{}
+			}
+			others[p.Why].add(name)
 			continue
 		}
 		recorded.add(name)
@@ -44,8 +49,8 @@ func (a *app) processesNote(tr *trace.Trace) {
 		line += fmt.Sprintf(": %s, with %s", recorded, phrase.Plural(calls, "call", "calls"))
 	}
 	a.note("%s", line)
-	if others.names != nil {
-		a.note("not recorded: %s", others)
+	for _, why := range reasons.names {
+		a.note("not recorded: %s: %s", others[why], a.masker().Text(why))
 	}
 }
 

@@ -157,7 +157,15 @@ func (g *group) add(pid int, n noticed, p trace.Process) *process {
 // missed notes a program that could not be held.
 func (g *group) missed(tid int, file string, known any, err error) {
 	pid, _ := family(tid)
-	g.add(pid, known.(noticed), trace.Process{Program: file, Command: []string{file}, Why: "it cannot be held: " + err.Error()})
+	g.add(pid, known.(noticed), trace.Process{Program: file, Command: []string{file}, Why: whyMissed(err)})
+}
+
+// whyMissed says why a program could not be held.
+func whyMissed(err error) string {
+	if errors.Is(err, os.ErrPermission) {
+		return "another program traces it, or it may not be traced"
+	}
+	return "it cannot be held: " + err.Error()
 }
 
 // record records a program that is held, to its end or that of the target.
@@ -256,7 +264,7 @@ func whyNot(err error) error {
 	nothing, unsuitable := (*target.NothingLeftError)(nil), (*Unsuitable)(nil)
 	switch {
 	case errors.Is(err, executable.ErrNotGo):
-		return errors.New("it is not a Go program")
+		return errors.New("no Go program")
 	case errors.As(err, &nothing):
 		return errors.New("none of its packages is to be recorded")
 	case errors.As(err, &unsuitable):

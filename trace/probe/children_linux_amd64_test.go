@@ -136,7 +136,7 @@ func TestChildren(t *testing.T) {
 	const once = "main called 1 times"
 	want := []string{
 		"leaf a | by the program | in main first direct run | before after | " + once,
-		"sh | by the program | in main first shell | before missing | it is not a Go program",
+		"sh | by the program | in main first shell | before missing | no Go program",
 		"leaf b | by sh | in main first shell | before missing | " + once,
 		"leaf c | by sh | in main first shell | before missing | " + once,
 		"middle | by the program | in main second second.func1 deep run | before run | " + once,

@@ -27,9 +27,6 @@ import (
 // Somebody has to answer as long as a descendant lives: once the last descriptor of the
 // listener is closed execve fails there with ENOSYS. So a keeper has it, too: see [Keep].
 //
-// Whoever kills us (SIGKILL) in the milliseconds in which we have a program make system calls
-// of ours kills that program, too, as with one that [Start] holds.
-//
 // A 32-bit call is not noticed. A program that gets privileges by its file (setuid) does not
 // get them while it is traced by somebody without CAP_SYS_PTRACE.
 
@@ -272,7 +269,7 @@ func (x *Execs) handle(n *notice) {
 		}
 		return
 	}
-	p.threads = []*thread{{tid: p.pid}}
+	p.threads = []*thread{{tid: p.pid, seized: true}}
 	if fd, err := unix.PidfdOpen(p.pid, 0); err == nil {
 		p.pidfd = os.NewFile(uintptr(fd), "pidfd")
 	}

@@ -121,9 +121,8 @@ func followRole(args []string) error {
 	if err != nil {
 		return err
 	}
-	started := func(*Process, any) {
-		// Not changed: it would be lost with us in the moments in which we have it make
-		// system calls.
+	started := func(child *Process, _ any) {
+		_ = furnish(child)
 		time.Sleep(5 * time.Millisecond) // so that much of the time something is held
 	}
 	notice := func(int) any { time.Sleep(5 * time.Millisecond); return nil }
