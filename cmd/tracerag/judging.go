@@ -99,7 +99,7 @@ func (r *repairing) try(ctx context.Context, data []byte, before func(*trial.Bas
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	// Before minutes of tests: is it a change at all?
-	if p, err = readChange(j.Root(), data); err != nil {
+	if p, err = patch.ReadChange(j.Root(), data); err != nil {
 		return v, said, nil, err
 	}
 	b, err := j.Baseline(ctx)
@@ -113,22 +113,6 @@ func (r *repairing) try(ctx context.Context, data []byte, before func(*trial.Bas
 		return v, said, nil, err
 	}
 	return v, saidFix{Schema: fixSchema, ID: j.ID, Report: r.spec.Report, Diff: string(p.Diff()), root: j.Root()}, p, nil
-}
-
-// readChange reads a diff, or a model's reply.
-func readChange(root string, data []byte) (*patch.Patch, error) {
-	diff, wrong := patch.ReadDiff(root, data)
-	if wrong == nil {
-		return diff, nil
-	}
-	edits, err := patch.ParseReply(root, string(data))
-	if err != nil {
-		if strings.Contains(string(data), "```") {
-			return nil, err
-		}
-		return nil, wrong
-	}
-	return patch.Apply(root, edits)
 }
 
 // applied changes the user's files, if that was asked for.

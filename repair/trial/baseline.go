@@ -212,7 +212,21 @@ func (b *Baseline) keep(file string) error {
 	if err := atomicfile.Save(file, data); err != nil {
 		return fmt.Errorf("trial: keeping the baseline: %w", full(err, filepath.Dir(file)))
 	}
+	forget(filepath.Dir(file), time.Now().Add(-baselineAge))
 	return nil
+}
+
+// baselineAge is how long a baseline is kept. A machine that tries changes all day has one for each commit.
+const baselineAge = 30 * 24 * time.Hour
+
+// forget removes the baselines of a directory that were made before a time. What can't be removed is tried again with the next one.
+func forget(dir string, before time.Time) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && filepath.Ext(e.Name()) == ".json" && info.ModTime().Before(before) {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // baseline makes a baseline.
