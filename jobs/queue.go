@@ -106,6 +106,8 @@ func (t Task) args() (river.JobArgs, error) {
 		return embedArgs{t}, nil
 	case Locate:
 		return locateArgs{t}, nil
+	case Try:
+		return tryArgs{t}, nil
 	}
 	return nil, fmt.Errorf("%q is no kind of job", t.Kind)
 }

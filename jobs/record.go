@@ -7,17 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"tracerag/knowledge"
-	"tracerag/knowledge/index"
 	"tracerag/phrase"
 	"tracerag/repair/patch"
-	"tracerag/repair/sandbox"
 	"tracerag/repair/trial"
 	"tracerag/trace/store"
 )
@@ -28,11 +25,9 @@ type Recordings struct {
 	Program string // the file of tracerag, which records there
 	// Command is what has the program, by the name that it has in the sandbox, record each test of a go test command into a directory.
 	Command func(program, traces string, test []string) []string
-	Run     func(context.Context, sandbox.Command) (sandbox.Result, error)
-	Limits  sandbox.Limits // of all tests of a module together
-	Each    time.Duration  // how long a test may take
-	Keep    int            // of each test, so many traces; 0: all
-	Scratch string         // for copies; "": below the user's cache directory
+	Box
+	Each time.Duration // how long a test may take
+	Keep int           // of each test, so many traces; 0: all
 	// Reader returns what reads the traces of a directory, as they are kept: without secrets. What it does not take is left out.
 	Reader func(*store.Store) func(e store.Entry, commit string) (knowledge.KeptTrace, []byte, knowledge.Executed, error)
 }
@@ -83,7 +78,7 @@ func (s *session) record(ctx context.Context, t Task) error {
 		return &laterError{time.Second}
 	}
 	defer unlock()
-	tree, modules, commit, err := s.copyCommit(ctx, t.What)
+	tree, modules, commit, err := s.copyCommit(ctx, t.What, &s.Recordings.Box)
 	if err != nil {
 		return err
 	}
@@ -104,49 +99,11 @@ func (s *session) record(ctx context.Context, t Task) error {
 	return err
 }
 
-// copyCommit copies the files of a URL's commit. Its clone is free then for those that index it. Modules are
-// directories of the copy, as slash paths, the outer ones first.
-func (s *session) copyCommit(ctx context.Context, url string) (_ *trial.Trial, modules []string, commit string, err error) {
-	release, err := index.Hold(ctx, url, s.Clones, nil)
-	if err != nil {
-		return nil, nil, "", err
-	}
-	defer release()
-	place, err := index.Locate(ctx, url, s.Clones)
-	if err != nil {
-		return nil, nil, "", err
-	}
-	if commit = index.Head(ctx, place.Dir); commit == "" {
-		return nil, nil, "", &FinalError{errors.New("it has no commit")}
-	}
-	modules, err = modulesBelow(place.Dir)
-	if err == nil && len(modules) == 0 {
-		err = errors.New("it has no Go module")
-	}
-	if err != nil {
-		return nil, nil, "", &FinalError{err}
-	}
-	tree, err := trial.Open(ctx, trial.Options{Dir: filepath.Join(place.Dir, filepath.FromSlash(modules[0])), Scratch: s.Recordings.Scratch, Limits: s.Recordings.Limits, Workers: 1,
-		Alone: true, Environ: environment(), Run: s.Recordings.Run})
-	if _, ok := errors.AsType[*trial.NotAloneError](err); ok {
-		err = &FinalError{err}
-	}
-	return tree, modules, commit, err
-}
-
-// environment is that of go commands: none takes another toolchain because a repository says so.
-func environment() []string { return append(os.Environ(), "GOTOOLCHAIN=local") }
-
 // recordIn records the tests of modules in a copy, and returns the directory of the traces and why some have none.
 func (s *session) recordIn(ctx context.Context, c *trial.Copy, modules []string) (traces string, problems []string, err error) {
 	// Before any test runs: nothing that one writes is read by a command outside of the sandbox.
-	for i, m := range modules {
-		if err := download(ctx, c.Go(), c.Root, m); err != nil {
-			if i == 0 || ctx.Err() != nil {
-				return "", nil, err
-			}
-			problems = append(problems, fmt.Sprintf("%s: %v", m, err))
-		}
+	if problems, err = downloads(ctx, c, modules); err != nil {
+		return "", nil, err
 	}
 	work, err := workspace(c.Root)
 	if err != nil {

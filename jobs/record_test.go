@@ -28,11 +28,11 @@ func pretended(t testing.TB, run func(ctx context.Context, traces string) (sandb
 	if err := os.WriteFile(program, nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &Recordings{Program: program, Scratch: t.TempDir(), Each: time.Minute, Limits: sandbox.Limits{Time: time.Minute},
+	return &Recordings{Program: program, Each: time.Minute,
 		Command: func(_, traces string, _ []string) []string { return []string{"record", traces} },
-		Run: func(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+		Box: Box{Scratch: t.TempDir(), Limits: sandbox.Limits{Time: time.Minute}, Run: func(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
 			return run(ctx, c.Args[1])
-		},
+		}},
 		Reader: func(*store.Store) func(store.Entry, string) (knowledge.KeptTrace, []byte, knowledge.Executed, error) {
 			return func(e store.Entry, commit string) (knowledge.KeptTrace, []byte, knowledge.Executed, error) {
 				file, err := os.ReadFile(e.Path)

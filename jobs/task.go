@@ -22,10 +22,12 @@ const (
 	Embed Kind = "embed"
 	// Locate finds the places of a report. It is what who asks calls it; its version is a hash of what is asked.
 	Locate Kind = "locate"
+	// Try judges a change of a git URL. It is what who asks calls it; its version is a hash of what is asked.
+	Try Kind = "try"
 )
 
 // Kinds are all kinds.
-func Kinds() []Kind { return []Kind{Index, Summarise, Record, Embed, Locate} }
+func Kinds() []Kind { return []Kind{Index, Summarise, Record, Embed, Locate, Try} }
 
 // ParseKinds reads kinds with commas between them; "" is Index, which takes nothing but git.
 func ParseKinds(s string) ([]Kind, error) {
@@ -52,7 +54,7 @@ func ParseKinds(s string) ([]Kind, error) {
 // Task is what a job is to do. Equal tasks are one job.
 type Task struct {
 	Kind    Kind   `json:"-"`
-	What    string `json:"what"`    // a git URL, with a branch or tag after "#"; of [Locate] a report's ID
+	What    string `json:"what"`    // a git URL, with a branch or tag after "#"; of [Locate] and [Try] an ID
 	Version string `json:"version"` // of what
 }
 
@@ -90,6 +92,7 @@ type (
 	recordArgs    struct{ Task }
 	embedArgs     struct{ Task }
 	locateArgs    struct{ Task }
+	tryArgs       struct{ Task }
 )
 
 // Kind is of [river.JobArgs].
@@ -106,3 +109,6 @@ func (embedArgs) Kind() string { return string(Embed) }
 
 // Kind is of [river.JobArgs].
 func (locateArgs) Kind() string { return string(Locate) }
+
+// Kind is of [river.JobArgs].
+func (tryArgs) Kind() string { return string(Try) }

@@ -38,6 +38,8 @@ type Worker struct {
 	Embeddings *Embeddings
 	// Recordings is how tests are recorded; nil if Record is not among the kinds.
 	Recordings *Recordings
+	// Trials is where changes are tried; nil if Try is not among the kinds.
+	Trials *Box
 	// Locator is how reports are located; nil if Locate is not among the kinds.
 	Locator Locator
 	// Mask hides secrets in errors, which are kept; nil hides none.
@@ -151,6 +153,8 @@ func (s *session) newClient() (*river.Client[pgx.Tx], error) {
 			river.AddWorker(workers, &work[embedArgs]{s: s, do: s.embed, task: func(a embedArgs) Task { return a.Task }, unbounded: true})
 		case Locate:
 			river.AddWorker(workers, &work[locateArgs]{s: s, do: s.locate, task: func(a locateArgs) Task { return a.Task }})
+		case Try:
+			river.AddWorker(workers, &work[tryArgs]{s: s, do: s.try, task: func(a tryArgs) Task { return a.Task }})
 		}
 	}
 	const week = 7 * 24 * time.Hour

@@ -75,7 +75,7 @@ func init() {
 		{"index", "[flags] [DIR | URL...]", "read repositories, to know them without a run", runIndex},
 		{"locate", "[flags] REPORT", "list what a report is about, without a run", runLocate},
 		{"worker", "[flags]", "work on a team's jobs, beside other workers", runWorker},
-		{"jobs", "[flags] [cancel|retry ID... | limit MODEL | locate FILE | answers [ID...]]", "list what workers do, did and could not do", runJobs},
+		{"jobs", "[flags] [cancel|retry ID... | limit MODEL | locate FILE | try FILE | answers [ID...]]", "list what workers do, did and could not do", runJobs},
 		{"token", "[flags] add|list|rm [NAME]", "say who may read a team's page without a role in the database", runToken},
 		{"audit", "[flags]", "list what was asked with these tokens", runAudit},
 		{"push", "[flags] [TRACE...]", "share traces with a team", runPush},

@@ -22,10 +22,12 @@ URLs, the workers, and what models were asked by day.
   tracerag jobs retry 17 18               have failed jobs done again, or waiting ones now
   tracerag jobs limit gpt-5.4 --rate 60 --cost-a-day 5
   tracerag jobs locate reports.jsonl      have workers say what each report is about
+  tracerag jobs try changes.jsonl         have workers build and test changes, in a sandbox
   tracerag jobs answers BUG-17            what they found; without an ID all answers of the last four weeks
 
-A line of reports is {"id": "BUG-17", "report": "the border is cut"}, with "in" as for locate --in. They go before
-other jobs, and with --night after them.
+A line of reports is {"id": "BUG-17", "report": "the border is cut"}, with "in" as for locate --in. One of changes is
+{"id": "PR-7", "url": "https://host/app#main", "change": "--- a/...", "test": "./table:TestBorder"}: a diff or files as
+for fix --candidate, and perhaps the test that it is to make pass. They go before other jobs, and with --night after them.
 
 limit says how often all workers together ask a model, and for how much a day (of UTC). It replaces the limits
 that were there; a limit that is not given is none. What does not fit into a day is put off until the next.
@@ -39,7 +41,7 @@ func runJobs(a *app, ctx context.Context, c *command, args []string) int {
 	k.add(f)
 	all := f.Bool("all", false, "also list what was done or cancelled in the last week")
 	asJSON := f.Bool("json", false, "print them as JSON")
-	night := f.Bool("night", false, "locate: after what else waits")
+	night := f.Bool("night", false, "locate, try: after what else waits")
 	var limit jobs.Limit
 	f.Float64Var(&limit.PerMinute, "rate", 0, "limit: at most `N` questions a minute")
 	f.Float64Var(&limit.Cost, "cost-a-day", 0, "limit: at most this many US `DOLLARS` a day, at list prices")
@@ -60,11 +62,15 @@ func runJobs(a *app, ctx context.Context, c *command, args []string) int {
 		if f.NArg() != 2 {
 			return a.usage(c, "locate takes a file of reports, or - for standard input")
 		}
+	} else if f.Arg(0) == "try" {
+		if f.NArg() != 2 {
+			return a.usage(c, "try takes a file of changes, or - for standard input")
+		}
 	} else if *night {
-		return a.usage(c, "--night is of tracerag jobs locate FILE")
+		return a.usage(c, "--night is of tracerag jobs locate FILE and try FILE")
 	} else if f.NArg() > 0 && f.Arg(0) != "answers" {
 		if verb := f.Arg(0); verb != "cancel" && verb != "retry" {
-			return a.usage(c, fmt.Sprintf("unknown action %q: must be cancel, retry, limit, locate or answers", verb))
+			return a.usage(c, fmt.Sprintf("unknown action %q: must be cancel, retry, limit, locate, try or answers", verb))
 		}
 		for _, arg := range f.Args()[1:] {
 			id, err := strconv.ParseInt(arg, 10, 64)
@@ -92,12 +98,15 @@ func runJobs(a *app, ctx context.Context, c *command, args []string) int {
 		return exitOK
 	}
 	switch f.Arg(0) {
-	case "locate":
-		priority := jobs.Asked
+	case "locate", "try":
+		priority, send := jobs.Asked, a.locateReports
 		if *night {
 			priority = jobs.Night
 		}
-		if err := a.locateReports(ctx, q, f.Arg(1), priority); err != nil {
+		if f.Arg(0) == "try" {
+			send = a.tryChanges
+		}
+		if err := send(ctx, q, f.Arg(1), priority); err != nil {
 			return a.fail(err)
 		}
 		return exitOK

@@ -20,18 +20,19 @@ import (
 	"tracerag/visible"
 )
 
-// mostReports is how many reports are asked about at once.
-const mostReports = 10_000
+// mostLines is how many reports, or changes, are asked about at once.
+const mostLines = 10_000
 
 // locateReports has workers find the places of the reports in a file, or on standard input.
 func (a *app) locateReports(ctx context.Context, q *jobs.Queue, file string, p jobs.Priority) error {
-	data, err := a.readReports(file)
+	list, err := readLines(a, file, func(x *jobs.Asking) error {
+		if x.ID == "" || strings.TrimSpace(x.Report) == "" {
+			return errors.New(`want {"id": "...", "report": "..."}`)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
-	}
-	list, err := parseReports(data)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
 	}
 	for i := range list {
 		a.masker().LearnText(list[i].Report)
@@ -44,20 +45,25 @@ func (a *app) locateReports(ctx context.Context, q *jobs.Queue, file string, p j
 		return err
 	}
 	a.note("%s to locate, %d of them waited already: tracerag jobs answers", phrase.Plural(len(list), "report", "reports"), len(list)-added)
+	return a.missingWorker(ctx, q, jobs.Locate, "locates")
+}
+
+// missingWorker says so if no worker works on a kind of jobs.
+func (a *app) missingWorker(ctx context.Context, q *jobs.Queue, kind jobs.Kind, does string) error {
 	workers, err := q.Workers(ctx)
 	if err != nil {
 		return err
 	}
 	for _, w := range workers {
-		if strings.Contains(","+w.Kinds+",", ","+string(jobs.Locate)+",") {
+		if strings.Contains(","+w.Kinds+",", ","+string(kind)+",") {
 			return nil
 		}
 	}
-	a.note("no worker is there that locates: tracerag worker --jobs locate")
+	a.note("no worker is there that %s: tracerag worker --jobs %s", does, kind)
 	return nil
 }
 
-func (a *app) readReports(file string) ([]byte, error) {
+func (a *app) readAsked(file string) ([]byte, error) {
 	if file == "-" {
 		return readGiven(a.stdin)
 	}
@@ -69,29 +75,33 @@ func (a *app) readReports(file string) ([]byte, error) {
 	return readGiven(f)
 }
 
-// parseReports reads a report from each line: {"id": "...", "report": "...", "in": "..."}.
-func parseReports(data []byte) ([]jobs.Asking, error) {
-	var list []jobs.Asking
+// readLines reads what is asked from the lines of a file, or of standard input: JSON of a T in each, which passes a check.
+func readLines[T any](a *app, file string, check func(*T) error) (list []T, err error) {
+	data, err := a.readAsked(file)
+	if err != nil {
+		return nil, err
+	}
 	n := 0
 	for line := range bytes.Lines(data) {
 		n++
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		var x jobs.Asking
-		if err := json.Unmarshal(line, &x); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+		var x T
+		err := json.Unmarshal(line, &x)
+		if err == nil {
+			err = check(&x)
 		}
-		if x.ID == "" || strings.TrimSpace(x.Report) == "" {
-			return nil, fmt.Errorf(`line %d: want {"id": "...", "report": "..."}`, n)
+		if err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", file, n, err)
 		}
 		list = append(list, x)
 	}
 	if len(list) == 0 {
-		return nil, errors.New("it has no reports")
+		return nil, fmt.Errorf("%s: it has no lines", file)
 	}
-	if len(list) > mostReports {
-		return nil, fmt.Errorf("it has %d reports: at most %d at a time", len(list), mostReports)
+	if len(list) > mostLines {
+		return nil, fmt.Errorf("%s: it has %d lines: at most %d at a time", file, len(list), mostLines)
 	}
 	return list, nil
 }
@@ -102,14 +112,22 @@ func (a *app) printAnswers(ctx context.Context, q *jobs.Queue, ids []string, asJ
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		if list == nil {
-			list = []jobs.Answered{}
-		}
-		return a.printJSON(list)
+	tried, err := q.Tried(ctx, ids)
+	if err != nil {
+		return err
 	}
-	if len(list) == 0 {
-		a.note("no such report was asked about: tracerag jobs locate FILE asks")
+	if asJSON {
+		all := []any{}
+		for _, x := range list {
+			all = append(all, x)
+		}
+		for _, x := range tried {
+			all = append(all, x)
+		}
+		return a.printJSON(all)
+	}
+	if len(list)+len(tried) == 0 {
+		a.note("no such report was asked about, and no such change tried: tracerag jobs locate FILE and jobs try FILE ask")
 		return nil
 	}
 	w := bufio.NewWriter(a.stdout)
@@ -122,6 +140,12 @@ func (a *app) printAnswers(ctx context.Context, q *jobs.Queue, ids []string, asJ
 		if err := writeAnswer(w, &x); err != nil {
 			return err
 		}
+	}
+	for i, x := range tried {
+		if i > 0 || len(list) > 0 {
+			fmt.Fprintln(w)
+		}
+		writeTried(w, &x, len(ids) > 0)
 	}
 	return w.Flush()
 }

@@ -293,7 +293,7 @@ func (l *leaker) looks() map[string][][]string {
 		out["index"] = append(out["index"], []string{"--edges=no", "--knowledge", place, l.module}, []string{"--json", "--edges=no", "--knowledge", place, l.module}, []string{"--forget", "--knowledge", place, controls},
 			[]string{"--copy-to", place})
 		out["locate"] = append(out["locate"], []string{"--json", "--knowledge", place, "main"})
-		out["jobs"] = append(out["jobs"], []string{"--all", "--knowledge", place}, []string{"--json", "--knowledge", place}, []string{"--knowledge", place, "retry", "1"}, []string{"cancel", controls})
+		out["jobs"] = append(out["jobs"], []string{"--all", "--knowledge", place}, []string{"--json", "--knowledge", place}, []string{"--knowledge", place, "retry", "1"}, []string{"cancel", controls}, []string{"try", controls}, []string{"--knowledge", place, "try", at("main.go")}, []string{"--knowledge", place, "answers", controls})
 		out["index"] = append(out["index"], []string{"--follow", "--knowledge", place, "https://joe:" + l.inURL + "@127.0.0.1:1/a/b"}, []string{"--follow", "--knowledge", place, controls})
 		if strings.Contains(place, l.inURL) { // else it goes on
 			out["worker"] = append(out["worker"], []string{"--knowledge", place, "--jobs=" + controls}, []string{"--knowledge", place, "--files=" + controls})

@@ -32,6 +32,7 @@ as many machines as you like, and stop or kill them at will: others go on with t
   tracerag worker --parallel 4 --refresh 1m
   tracerag worker --jobs summarise --model gpt-5.4     summaries of what is followed with --summaries
   tracerag worker --jobs embed --embed-model nomic-embed-text     vectors of what is followed with --embed
+  tracerag worker --jobs try                           what tests make of changes: tracerag jobs try FILE
   tracerag worker --jobs record --keep 20              traces of the tests of what is followed with --record
 
 Ctrl-C or SIGTERM lets it end when its jobs have ended. A second one ends it at once, and its jobs
@@ -48,7 +49,7 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, workerHelp)
 	var k knowledgeFlags
 	k.add(f)
-	kinds := f.String("jobs", "", "work on these `KINDS` of jobs, with commas between: index, summarise, record, embed, locate (default: index)")
+	kinds := f.String("jobs", "", "work on these `KINDS` of jobs, with commas between: index, summarise, record, embed, locate, try (default: index)")
 	var m meteredFlags
 	parallel := f.Int("parallel", 2, "work on `N` jobs at a time")
 	refresh := f.Duration("refresh", 5*time.Minute, "look for new commits of followed URLs once in this `TIME`")
@@ -59,7 +60,7 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 	e := embedFlags{server: &m.modelFlags}
 	e.add(f, "for --jobs embed: make the vectors")
 	var r recordingFlags
-	a.section(f, "Tests, for --jobs record")
+	a.section(f, "Tests, for --jobs record and try")
 	r.add(f)
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
@@ -88,12 +89,21 @@ func runWorker(a *app, ctx context.Context, c *command, args []string) int {
 			return a.fail(err)
 		}
 	}
-	if slices.Contains(w.Kinds, jobs.Record) {
+	if records, tries := slices.Contains(w.Kinds, jobs.Record), slices.Contains(w.Kinds, jobs.Try); records || tries {
 		if err := r.check(); err != nil {
 			return a.usage(c, err.Error())
 		}
-		if w.Recordings, err = a.workerRecordings(ctx, &r); err != nil {
+		box, err := a.workerBox(ctx, &r)
+		if err != nil {
 			return a.fail(err)
+		}
+		if records {
+			if w.Recordings, err = a.workerRecordings(box, &r); err != nil {
+				return a.fail(err)
+			}
+		}
+		if tries {
+			w.Trials = box
 		}
 	}
 	if *files != "" {

@@ -30,7 +30,7 @@ type recordingFlags struct {
 func (r *recordingFlags) add(f *pflag.FlagSet) {
 	f.DurationVar(&r.each, "each-time", time.Minute, "end a single test after this `TIME`")
 	f.IntVar(&r.keep, "keep", 0, "then remove from the database all but the newest `TRACES` of each test or program, this many")
-	f.BoolVar(&r.noSandbox, "no-sandbox", false, "record tests also where no sandbox works: they can do all that this user can")
+	f.BoolVar(&r.noSandbox, "no-sandbox", false, "run tests also where no sandbox works: they can do all that this user can")
 	r.limits.add(f)
 }
 
@@ -45,12 +45,12 @@ func (r *recordingFlags) check() error {
 type NoSandboxError struct{ Lacks []string }
 
 func (e *NoSandboxError) Error() string {
-	return "tests of a repository are code that nobody has read, and no sandbox works here:\n" + strings.Join(e.Lacks, "\n") + "\n--no-sandbox records them with all that this user can do; tracerag doctor says more"
+	return "tests of a repository are code that nobody has read, and no sandbox works here:\n" + strings.Join(e.Lacks, "\n") + "\n--no-sandbox runs them with all that this user can do; tracerag doctor says more"
 }
 
-// workerRecordings is how a worker records tests. Where the sandbox can't keep them from files and keys it is
+// workerBox is where a worker runs tests. Where the sandbox can't keep them from files and keys it is
 // refused, unless the user wants it nevertheless.
-func (a *app) workerRecordings(ctx context.Context, r *recordingFlags) (*jobs.Recordings, error) {
+func (a *app) workerBox(ctx context.Context, r *recordingFlags) (*jobs.Box, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -64,7 +64,16 @@ func (a *app) workerRecordings(ctx context.Context, r *recordingFlags) (*jobs.Re
 			return nil, &NoSandboxError{lacks}
 		}
 	}
-	return &jobs.Recordings{Program: self, Run: box.Run, Limits: r.limits.limits(), Each: r.each, Keep: r.keep,
+	return &jobs.Box{Run: box.Run, Limits: r.limits.limits()}, nil
+}
+
+// workerRecordings is how a worker records tests.
+func (a *app) workerRecordings(box *jobs.Box, r *recordingFlags) (*jobs.Recordings, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return &jobs.Recordings{Program: self, Box: *box, Each: r.each, Keep: r.keep,
 		Command: func(program, traces string, test []string) []string {
 			return append([]string{program, "run", "--quiet", "--dir=" + traces, "--each", "--"}, test...)
 		},

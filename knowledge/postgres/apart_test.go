@@ -33,6 +33,7 @@ func full(t testing.TB, s *Store, word string) {
 		"INSERT INTO spent VALUES ($1, $2, '2026-01-01', 1, 1, 1)",
 		"INSERT INTO recorded VALUES ($1, $2, 'c', 1, 0, '')",
 		"INSERT INTO report VALUES ($1, $2, 'id', 'text', '')",
+		"INSERT INTO candidate VALUES ($1, $2, 'id', 'url', 'test', 'change')",
 		"INSERT INTO claim VALUES ($1, 1, convert_to($2, 'UTF8'), 1)",
 		"INSERT INTO token (project, hash, name) VALUES ($1, convert_to($2, 'UTF8'), 'anna')",
 		"INSERT INTO audit (project, who, what, text) VALUES ($1, 'anna', 'search', $2)",
@@ -109,7 +110,7 @@ func TestProjectsApart(t *testing.T) {
 	}
 	defer conn.Close(ctx)
 	tables, err := forcedTables(ctx, admin)
-	if err != nil || len(tables) != 34 {
+	if err != nil || len(tables) != 35 {
 		t.Fatalf("tables with row-level security: %v, %v", tables, err)
 	}
 	for _, setting := range []string{"payments", "search", "", "1"} {

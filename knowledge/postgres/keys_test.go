@@ -41,6 +41,7 @@ func TestKeysApart(t *testing.T) {
 		"INSERT INTO tracerag.trace VALUES ($1, '0123456789abcdef', 'm', 'n', now(), 'x')",
 		"INSERT INTO tracerag.recorded VALUES ($1, 'https://example.com/r', 'c', 1, 0, '')",
 		"INSERT INTO tracerag.report VALUES ($1, 'k', 'id', 'text', '')",
+		"INSERT INTO tracerag.candidate VALUES ($1, 'k', 'id', 'url', 'test', 'change')",
 		"INSERT INTO tracerag.token (project, hash, name) VALUES ($1, 'h', 'anna')",
 		"INSERT INTO tracerag.audit (project, who, what, text) VALUES ($1, 'anna', 'search', 'text')",
 	} {

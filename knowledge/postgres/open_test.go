@@ -136,7 +136,7 @@ func TestFailedMigration(t *testing.T) {
 	if again := opened(t, owner.URL(), Options{}); knowledgetest.Dump(t, again) != before {
 		t.Error("the store changed")
 	}
-	if tables, err := forcedTables(t.Context(), s); err != nil || len(tables) != 34 {
+	if tables, err := forcedTables(t.Context(), s); err != nil || len(tables) != 35 {
 		t.Errorf("row-level security is forced on %v, %v", tables, err)
 	}
 }
