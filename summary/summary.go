@@ -66,7 +66,11 @@ type Book struct {
 	// Kept has what a model said; nil: everything is a substitute.
 	Kept  knowledge.Summaries
 	Model string
+
+	wanted func(decl int64) bool // nil: all declarations
 }
+
+func (b *Book) wants(decl int64) bool { return b.wanted == nil || b.wanted(decl) }
 
 // Files returns the summaries of files, in their order. A file that cannot be read has
 // no declarations.
@@ -77,6 +81,14 @@ func (b *Book) Files(ctx context.Context, files []knowledge.File) ([]File, error
 		return nil
 	})
 	return out, err
+}
+
+// Decls is Files for some declarations, by their numbers. Others have no signature, and a text only if one is kept: hiding secrets in
+// all of a large file takes seconds.
+func (b *Book) Decls(ctx context.Context, files []knowledge.File, wanted func(decl int64) bool) ([]File, error) {
+	some := *b
+	some.wanted = wanted
+	return some.Files(ctx, files)
 }
 
 // Packages returns the packages of a repository's program, by import path.
@@ -215,7 +227,7 @@ func (b *Book) read(ctx context.Context, repositories []knowledge.Repository, fi
 				continue // it changed since
 			}
 			x := Decl{Decl: d, key: declKey(&d.Decl)}
-			if what >= signed {
+			if what >= signed && b.wants(d.ID) {
 				x.Signature = b.signature(&d.Decl, text)
 			}
 			u.Decls = append(u.Decls, x)
@@ -238,7 +250,7 @@ func (b *Book) read(ctx context.Context, repositories []knowledge.Repository, fi
 		for j := range u.Decls {
 			d := &u.Decls[j]
 			x, ok := kept[d.key]
-			if d.Text, d.kept = x.Text, ok; !ok && what == whole {
+			if d.Text, d.kept = x.Text, ok; !ok && what == whole && b.wants(d.ID) {
 				d.Text = b.substitute(&d.Decl.Decl, u.text)
 			}
 		}

@@ -51,6 +51,17 @@ type Table struct {:
 `; got.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
 	}
+	// Of some only these.
+	pad := files[0].Decls[1]
+	some, err := b.Decls(t.Context(), packages[0].Files, func(decl int64) bool { return decl == pad.ID })
+	if err != nil || len(some) != 1 || len(some[0].Decls) != 4 || some[0].Line != files[0].Line {
+		t.Fatalf("%+v %v", some, err)
+	}
+	for i, d := range some[0].Decls {
+		if want := i == 1; (d.Text == pad.Text && d.Signature == pad.Signature) != want || (d.Signature != "") != want {
+			t.Errorf("of %s alone: %s: %q, %q", pad.Name, d.Name, d.Signature, d.Text)
+		}
+	}
 	repositories, err := store.Repositories(t.Context())
 	if err != nil {
 		t.Fatal(err)

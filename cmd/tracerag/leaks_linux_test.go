@@ -80,6 +80,7 @@ func TestEverySecretAgainstEveryOutput(t *testing.T) {
 	}
 	t.Run("mcp", func(t *testing.T) { l.t = t; l.agent() })
 	t.Run("view", func(t *testing.T) { l.t = t; l.view() })
+	t.Run("repositories", func(t *testing.T) { l.t = t; l.repositories() })
 	l.t = t
 	l.sent()
 }
@@ -99,6 +100,9 @@ type leaker struct {
 	inURL         string // a password that somebody puts into a URL
 }
 
+// onlyInRun is a secret by the key of a map that a run observes.
+const onlyInRun = "map-corr3ct-horse"
+
 // plant writes and builds a program with a function for each form that a detector finds in
 // its source, which hands the secret to another one under a name that says nothing.
 func plant(t *testing.T, forms []redacttest.Form) *leaker {
@@ -115,7 +119,7 @@ func plant(t *testing.T, forms []redacttest.Form) *leaker {
 			return ""
 		}}
 	}
-	argument, env, inMap, constant := "arg-Tr0ub4dor-and", "env-swordfish-9000", "map-corr3ct-horse", "const-b4ttery-staple"
+	argument, env, inMap, constant := "arg-Tr0ub4dor-and", "env-swordfish-9000", onlyInRun, "const-b4ttery-staple"
 	password := l.plantDatabase()
 	for _, s := range []string{argument, env, inMap, constant, l.inURL, password} {
 		l.secrets = append(l.secrets, word(s))
@@ -269,7 +273,7 @@ func (l *leaker) looks() map[string][][]string {
 		"compare": {{first, second}, {"--json", first, second}, {"--brief", first, second}, {"--values", first, first}, {"--ignore=" + controls, first, second},
 			{"--gate", at("gate.pb.gz"), "--update", "--", l.program, "--db-password", l.args, controls}, {"--gate", at("gate.pb.gz"), "--", l.program, "--db-password", l.args, controls, "b"}},
 		"tree":       {{first}, {"--no-values", first}, {"--ids", "--depth=2", first}, {"--focus=" + controls, first}, {"--tree=graph", first}, {"--baseline=" + first, second}},
-		"view":       {{"--no-open", controls}},
+		"view":       {{"--no-open", controls}, {"--repositories", "--origin=" + controls}, {"--repositories", "--origin=https://me:" + l.inURL + "@a.example"}, {"--repositories", "--listen=" + controls}},
 		"report":     {{first}, {first, second}, {"-q", question, "-o", at("report.html"), first}},
 		"prompt":     {{"--tokens", first, question}, {"--explain", "--budget=2k", first, question}, {"--json", first, question}, {"--types", first, question}, {"--compare", first, second, question}, {"--template=" + controls, first}},
 		"rank":       {{question, first}, {"--json", question, first}},
@@ -296,6 +300,7 @@ func (l *leaker) looks() map[string][][]string {
 		out["jobs"] = append(out["jobs"], []string{"--all", "--knowledge", place}, []string{"--json", "--knowledge", place}, []string{"--knowledge", place, "retry", "1"}, []string{"cancel", controls}, []string{"try", controls}, []string{"--knowledge", place, "try", at("main.go")}, []string{"--knowledge", place, "answers", controls})
 		out["index"] = append(out["index"], []string{"--follow", "--knowledge", place, "https://joe:" + l.inURL + "@127.0.0.1:1/a/b"}, []string{"--follow", "--knowledge", place, controls})
 		if strings.Contains(place, l.inURL) { // else it goes on
+			out["view"] = append(out["view"], []string{"--no-open", "--knowledge", place})
 			out["worker"] = append(out["worker"], []string{"--knowledge", place, "--jobs=" + controls}, []string{"--knowledge", place, "--files=" + controls})
 		}
 		out["token"] = append(out["token"], []string{"--knowledge", place, "list"}, []string{"--knowledge", place, "add", controls}, []string{"--knowledge", place, "rm", controls}, []string{controls})
@@ -385,11 +390,13 @@ func (l *leaker) look(where string, data []byte) {
 func (l *leaker) decoded(where string, data []byte) {
 	l.t.Helper()
 	l.look(where, data)
+	var texts strings.Builder // one text, as a page of source has thousands
+	defer func() { l.look(where+", decoded", []byte(texts.String())) }()
 	var each func(v any)
 	each = func(v any) {
 		switch v := v.(type) {
 		case string:
-			l.look(where+", decoded", []byte(v))
+			texts.WriteString(v + "\n")
 		case []any:
 			for _, x := range v {
 				each(x)
@@ -488,9 +495,9 @@ func (l *leaker) agent() {
 	tell("the prompts", prompts, err)
 }
 
-// view asks for everything that the page's server has.
-func (l *leaker) view() {
-	cmd := exec.Command(l.self, "view", "--no-open", "-q", "What does "+l.args+" do? "+controls, l.first)
+// served serves a page until the test ends, and returns what asks it and looks at the answers.
+func (l *leaker) served(args ...string) (ask func(method, path, body string) []byte) {
+	cmd := exec.Command(l.self, append([]string{"view", "--no-open"}, args...)...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		l.t.Fatal(err)
@@ -498,15 +505,17 @@ func (l *leaker) view() {
 	if err := cmd.Start(); err != nil {
 		l.t.Fatal(err)
 	}
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
+	l.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
 	buf := make([]byte, 4096)
 	n, err := stdout.Read(buf)
 	url, token, ok := strings.Cut(strings.TrimSpace(string(buf[:n])), "/#")
 	if err != nil || !ok {
 		l.t.Fatalf("view prints %q, %v", buf[:n], err)
 	}
-	ask := func(method, path, body string) []byte {
+	return func(method, path, body string) []byte {
 		l.t.Helper()
 		req, err := http.NewRequestWithContext(l.t.Context(), method, url+path, strings.NewReader(body))
 		if err != nil {
@@ -531,6 +540,11 @@ func (l *leaker) view() {
 		}
 		return data
 	}
+}
+
+// view asks for everything that the page's server has.
+func (l *leaker) view() {
+	ask := l.served("-q", "What does "+l.args+" do? "+controls, l.first)
 	source, err := os.ReadFile(filepath.Join(testDir, "..", "..", "viewer", "server.go"))
 	if err != nil {
 		l.t.Fatal(err)
@@ -550,6 +564,70 @@ func (l *leaker) view() {
 			ask(m[1], strings.TrimSuffix(path, "{$}"), "")
 		}
 	}
+}
+
+// repositories asks for everything that the page of a knowledge base has: each declaration of the program, and what it was given.
+func (l *leaker) repositories() {
+	// Of one secret nothing in the sources says that it is one. The run does, and has lost it when it was pushed.
+	all := l.secrets
+	l.secrets = slices.DeleteFunc(slices.Clone(all), func(p planted) bool { return p.name == onlyInRun })
+	l.t.Cleanup(func() { l.secrets = all })
+	l.run("index", "--edges=no", "--knowledge", l.known(), l.module)
+	l.run("push", "--knowledge", l.known())
+	ask := l.served("--knowledge", l.known())
+	var o struct{ Repositories []struct{ Name string } }
+	if err := json.Unmarshal(ask("GET", "/api/overview", ""), &o); err != nil || len(o.Repositories) == 0 {
+		l.t.Fatalf("repositories: %+v, %v", o, err)
+	}
+	body := func(v map[string]string) string { data, _ := json.Marshal(v); return string(data) }
+	shown, values := 0, 0
+	for _, r := range o.Repositories {
+		var in struct{ Packages []struct{ Paths []string } }
+		if err := json.Unmarshal(ask("POST", "/api/repository", body(map[string]string{"repository": r.Name})), &in); err != nil {
+			l.t.Fatal(err)
+		}
+		for _, pkg := range in.Packages {
+			for _, path := range pkg.Paths {
+				var f struct{ Declares []struct{ Symbol string } }
+				if err := json.Unmarshal(ask("POST", "/api/file", body(map[string]string{"repository": r.Name, "path": path})), &f); err != nil {
+					l.t.Fatal(err)
+				}
+				for _, d := range f.Declares {
+					if regexp.MustCompile(`^take\d`).MatchString(d.Symbol) {
+						continue // it names nothing
+					}
+					ref := map[string]string{"repository": r.Name, "path": path, "symbol": d.Symbol}
+					trace := executedBy(ask("POST", "/api/unit", body(ref)))
+					shown++
+					if strings.HasPrefix(d.Symbol, "take") {
+						ref["trace"] = trace
+						if strings.Contains(string(ask("POST", "/api/values", body(ref))), "args") {
+							values++
+						}
+					}
+				}
+			}
+		}
+	}
+	if shown < len(l.secrets) || values == 0 {
+		l.t.Errorf("%d declarations and the values of %d were looked at", shown, values)
+	}
+	for _, text := range []string{"main.main form1 take1 dbPassword", "What does " + l.args + " do? " + controls, controls} {
+		ask("POST", "/api/search", body(map[string]string{"text": text}))
+		ask("POST", "/api/locate", body(map[string]string{"text": text}))
+		ask("POST", "/api/unit", body(map[string]string{"repository": text, "path": text, "symbol": text}))
+		ask("POST", "/api/search", body(map[string]string{"text": "main", "repository": text}))
+	}
+	ask("POST", "/api/search", `{"\u001b":1}`)
+}
+
+// executedBy returns the first trace of a function's page.
+func executedBy(answer []byte) string {
+	var u struct{ Executed []struct{ Trace string } }
+	if json.Unmarshal(answer, &u) != nil || len(u.Executed) == 0 {
+		return ""
+	}
+	return u.Executed[0].Trace
 }
 
 // sent looks at what models were sent, and at what was written beside the traces.

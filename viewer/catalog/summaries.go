@@ -15,6 +15,7 @@ func (s *Server) does(ctx context.Context, units []*lookup.Unit) (line string, a
 	paths := map[int64][]string{} // by repository
 	wanted := map[int64]bool{}    // files
 	for _, u := range units {
+		about[u.ID] = ""
 		if !wanted[u.File] {
 			wanted[u.File] = true
 			paths[u.Decl.Repository] = append(paths[u.Decl.Repository], u.Path)
@@ -38,10 +39,12 @@ func (s *Server) does(ctx context.Context, units []*lookup.Unit) (line string, a
 		}
 	}
 	book := summary.Book{Store: s.content.Store, Read: s.content.Text, Learn: s.content.Secrets.LearnTexts, Mask: s.content.Secrets.Text, Kept: s.content.Store, Model: s.content.Model}
-	list, err := book.Files(ctx, files)
+	list, err := book.Decls(ctx, files, func(decl int64) bool { _, ok := about[decl]; return ok })
 	for _, f := range list {
 		for _, d := range f.Decls {
-			about[d.ID] = d.Text
+			if _, ok := about[d.ID]; ok {
+				about[d.ID] = d.Text
+			}
 		}
 	}
 	if len(list) == 1 {
