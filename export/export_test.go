@@ -41,6 +41,10 @@ func example() *trace.Trace {
 			{Kind: trace.LossNotHooked, Function: "example.com/lib.asm", Detail: "assembly"},
 			{Kind: trace.LossOverflow, Count: 7, Nodes: 3, Detail: "the tables were full"},
 		},
+		Processes: []trace.Process{
+			{Program: "/bin/sh", Command: []string{"sh", "-c", "helper 1"}, Caller: 3, Before: 4, Why: "it is not a Go program"},
+			{Parent: 1, Program: "/src/app/helper", Command: []string{"helper", "1"}, Caller: 3, Before: 4, Trace: "89abcdef", Calls: 7},
+		},
 	}
 	b := trace.NewBuilder(t)
 	fn := func(name, file string, line int) trace.FuncID {
@@ -217,14 +221,43 @@ func TestFoldedStacksHoldEveryCallOnce(t *testing.T) {
 	}
 }
 
+func readProcess(t *testing.T, line []byte, id int) trace.Process {
+	t.Helper()
+	var l struct {
+		ID                  int
+		Parent              *int
+		Program, Trace, Why string
+		Command             []string
+		Caller              *trace.NodeID
+		Before              int
+		Calls               int64
+	}
+	if err := json.Unmarshal(line, &l); err != nil || l.ID != id {
+		t.Fatalf("%v in %s, where process %d is due", err, line, id)
+	}
+	p := trace.Process{Program: l.Program, Command: l.Command, Before: l.Before, Trace: l.Trace, Calls: l.Calls, Why: l.Why}
+	if l.Parent != nil {
+		p.Parent = *l.Parent + 1
+	}
+	if l.Caller != nil {
+		p.Caller = l.Caller.Ref()
+	}
+	return p
+}
+
 // readJSONLines is a reader that another program might have: whatever it can
 // rebuild is in the output.
 func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 	t.Helper()
 	var out trace.Trace
 	marks := map[string]trace.Flags{"approximate": trace.Approximate, "floor": trace.Floor, "inlined": trace.Inlined, "recursive": trace.Recursive, "via": trace.Via}
-	var want, got [4]int
+	var want, got [5]int
 	for line := range bytes.Lines(data) {
+		if bytes.HasPrefix(line, []byte(`{"type":"process"`)) {
+			out.Processes = append(out.Processes, readProcess(t, line, got[4]))
+			got[4]++
+			continue
+		}
 		var l struct {
 			Schema, Type string
 			// of the header
@@ -245,6 +278,7 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 			Nodes       int
 			Losses      int
 			Activations int
+			Processes   int
 			// of a function
 			ID            int
 			Name, Package string
@@ -283,7 +317,7 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 		}
 		switch l.Type {
 		case "trace":
-			want = [4]int{l.Functions, l.Nodes, l.Losses, l.Activations}
+			want = [5]int{l.Functions, l.Nodes, l.Losses, l.Activations, l.Processes}
 			out = trace.Trace{Name: l.Name, Test: l.Test, Recorder: l.Recorder, Sampled: l.Sampled, Command: l.Command, Dir: l.Dir, Start: l.Start, Duration: l.DurationNS,
 				Exit: l.Exit, Program: l.Program, Include: l.Include, Exclude: l.Exclude, Baseline: l.Baseline, Goroutines: l.Goroutines}
 		case "function":
@@ -328,7 +362,7 @@ func readJSONLines(t *testing.T, data []byte) *trace.Trace {
 		}
 	}
 	if got != want {
-		t.Errorf("%v functions, nodes, losses and activations; the header promises %v", got, want)
+		t.Errorf("%v functions, nodes, losses, activations and processes; the header promises %v", got, want)
 	}
 	return &out
 }

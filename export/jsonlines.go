@@ -15,7 +15,8 @@ import (
 const Schema = "tracerag.trace/1"
 
 // JSONLines writes all of t, one JSON object a line: a header, the functions,
-// the nodes in the order of first call, the losses, and the observed values. Every line has a "type".
+// the nodes in the order of first call, the losses, the observed values, and the processes
+// that were started, whose own traces are not part of it. Every line has a "type".
 // The header tells how many lines of each type follow, so that a reader knows
 // whether it has everything. docs/trace-format.md describes the fields.
 //
@@ -48,6 +49,11 @@ func JSONLines(w io.Writer, t *trace.Trace) error {
 			return err
 		}
 	}
+	for i := range t.Processes {
+		if err := enc.Encode(jsonProcessOf(t, i)); err != nil {
+			return err
+		}
+	}
 	return out.Flush()
 }
 
@@ -74,6 +80,7 @@ type jsonHeader struct {
 	Losses     int           `json:"losses"`
 
 	Activations int `json:"activations,omitempty"`
+	Processes   int `json:"processes,omitempty"`
 }
 
 func header(t *trace.Trace) jsonHeader {
@@ -82,7 +89,7 @@ func header(t *trace.Trace) jsonHeader {
 		Start: t.Start, DurationNS: t.Duration.Nanoseconds(), Exit: t.Exit, Program: t.Program,
 		Include: t.Include, Exclude: t.Exclude, Baseline: t.Baseline, Goroutines: t.Goroutines,
 		Calls: t.Calls(), Functions: len(t.Functions), Nodes: len(t.Nodes), Losses: len(t.Losses),
-		Activations: len(t.Activations),
+		Activations: len(t.Activations), Processes: len(t.Processes),
 	}
 }
 
@@ -148,6 +155,31 @@ type jsonActivation struct {
 	Args     []trace.Value `json:"args,omitempty"`
 	Results  []trace.Value `json:"results,omitempty"`
 	Returned bool          `json:"returned"`
+}
+
+type jsonProcess struct {
+	Type    string        `json:"type"`
+	ID      int           `json:"id"`
+	Parent  *int          `json:"parent,omitempty"`
+	Program string        `json:"program"`
+	Command []string      `json:"command,omitempty"`
+	Caller  *trace.NodeID `json:"caller,omitempty"`
+	Before  int           `json:"before"`
+	Trace   string        `json:"trace,omitempty"`
+	Calls   int64         `json:"calls,omitempty"`
+	Why     string        `json:"why,omitempty"`
+}
+
+func jsonProcessOf(t *trace.Trace, i int) jsonProcess {
+	p := &t.Processes[i]
+	out := jsonProcess{Type: "process", ID: i, Program: p.Program, Command: p.Command, Before: p.Before, Trace: p.Trace, Calls: p.Calls, Why: p.Why}
+	if parent := p.Parent - 1; parent >= 0 {
+		out.Parent = &parent
+	}
+	if caller := p.Caller.Node(); caller != trace.NoNode {
+		out.Caller = &caller
+	}
+	return out
 }
 
 // markNames lists marks in alphabetical order.

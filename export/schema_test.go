@@ -28,14 +28,14 @@ func TestSchemaHasTheFieldsThatAreWritten(t *testing.T) {
 	if !strings.Contains(string(data), `"const": "`+Schema+`"`) {
 		t.Errorf("it is not that of %s", Schema)
 	}
-	for name, line := range map[string]any{"trace": jsonHeader{}, "function": jsonFunction{}, "node": jsonNode{}, "loss": jsonLoss{}, "activation": jsonActivation{}} {
+	for name, line := range map[string]any{"trace": jsonHeader{}, "function": jsonFunction{}, "node": jsonNode{}, "loss": jsonLoss{}, "activation": jsonActivation{}, "process": jsonProcess{}} {
 		schema.Defs[name].check(t, name, reflect.TypeOf(line), schema.Defs)
 		if !slices.ContainsFunc(schema.OneOf, func(m map[string]string) bool { return m["$ref"] == "#/$defs/"+name }) {
 			t.Errorf("a line of type %s is none that it takes", name)
 		}
 	}
-	if len(schema.OneOf) != 5 {
-		t.Errorf("%d types of lines, want 5", len(schema.OneOf))
+	if len(schema.OneOf) != 6 {
+		t.Errorf("%d types of lines, want 6", len(schema.OneOf))
 	}
 }
 

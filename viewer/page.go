@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tracerag/calltree"
+	"tracerag/phrase"
 	"tracerag/prompt"
 	"tracerag/session"
 	"tracerag/trace"
@@ -131,6 +132,8 @@ type nodes struct {
 
 	// Go says where the go statement of a goroutine is, by node.
 	Go map[int]string `json:"go,omitempty"`
+	// Process says which process begins at a node, by node: "helper --csv a.csv, and 11 more".
+	Process map[int]string `json:"process,omitempty"`
 
 	// Of two runs, what became of each node (calltree.Change), and the calls and
 	// the function in the first: Calls and Func are the second's, or the first's
@@ -345,12 +348,30 @@ func (ns *nodes) add(n *calltree.Node, depth, fn int) {
 	case trace.RootCallback:
 		marks |= markCallback
 	}
+	if n.Process != nil {
+		if ns.Process == nil {
+			ns.Process = map[int]string{}
+		}
+		ns.Process[len(ns.ID)] = processStart(n)
+	}
 	ns.ID = append(ns.ID, n.ID)
 	ns.Func = append(ns.Func, fn)
 	ns.Depth = append(ns.Depth, depth)
 	ns.Calls = append(ns.Calls, n.Calls)
 	ns.Marks = append(ns.Marks, marks)
 	ns.Lines = append(ns.Lines, n.Lines)
+}
+
+// processStart names the process that begins at a node by its command line.
+func processStart(n *calltree.Node) string {
+	s := base(n.Process.Program)
+	if len(n.Process.Command) > 0 {
+		s += ": " + phrase.Cut(phrase.CommandLine(n.Process.Command), 200)
+	}
+	if n.Processes > 1 {
+		s += fmt.Sprintf(", and %d more", n.Processes-1)
+	}
+	return s
 }
 
 func goStatement(g *trace.GoStmt) string {

@@ -19,9 +19,9 @@ export const tierWords = {
 
 export class Model {
   constructor(overview) {
-    const { id, func, depth, calls, marks, lines, go, change, before, func_was, other } = overview.nodes;
+    const { id, func, depth, calls, marks, lines, go, process, change, before, func_was, other } = overview.nodes;
     const n = (this.size = func?.length ?? 0);
-    Object.assign(this, { functions: overview.functions ?? [], sampled: overview.sampled, lines, goAt: go ?? {}, change, before, was: func_was, other: other ?? {} });
+    Object.assign(this, { functions: overview.functions ?? [], sampled: overview.sampled, lines, goAt: go ?? {}, processAt: process ?? {}, change, before, was: func_was, other: other ?? {} });
     this.id = Int32Array.from(id ?? []);
     this.func = Int32Array.from(func ?? []);
     this.depth = Int32Array.from(depth ?? []);
@@ -116,6 +116,7 @@ export class Model {
   // words are the marks of a node: a short one, and what it means.
   words(i) {
     const m = this.marks[i], out = [];
+    if (this.processAt[i]) out.push(["process", "another program, which the function above started: " + this.processAt[i]]);
     if (m & mark.go) out.push(["go", "runs in a goroutine of its own" + (this.goAt[i] ? ", started at " + this.goAt[i] : "")]);
     if (m & mark.init) out.push(["init", "package initialisation"]);
     if (m & mark.callback) out.push(["callback", "called from C, from the runtime, or from what is not known"]);
