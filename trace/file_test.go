@@ -416,8 +416,23 @@ func FuzzRead(f *testing.F) {
 		if !bytes.Equal(encode(t, again), first) {
 			t.Fatal("write, read, write is not byte-identical")
 		}
+		// Whatever it says of processes, it can be joined with any traces.
+		if len(tr.Processes) > 20 || len(tr.Nodes) > 10_000 {
+			return
+		}
+		parts := make([]*trace.Trace, len(tr.Processes))
+		for i := range parts {
+			parts[i] = []*trace.Trace{nil, again, processPart}[i%3]
+		}
+		if joined, err := tr.Join(parts); err == nil {
+			if err := joined.Check(); err != nil {
+				t.Fatalf("joined it is malformed: %v", err)
+			}
+		}
 	})
 }
+
+var processPart = sampleTrace()
 
 func BenchmarkFile(b *testing.B) {
 	tr := &trace.Trace{Recorder: "probe"}
