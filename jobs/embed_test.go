@@ -82,7 +82,7 @@ func TestEmbedTogether(t *testing.T) {
 	const repositories, files = 4, 100
 	const functions = repositories*files/2 + files/2 + repositories
 	heard := &embeds{texts: map[string]int{}}
-	srv := llmtest.New(t, llmtest.Step{Embed: heard.vector}) // it does not say what it counts
+	srv := llmtest.New(t, llmtest.Step{Embed: heard.vector, Usage: &llmtest.Usage{}}) // it counts nothing: what was sent counts
 	url := postgrestest.Shared(t).Database(t).URL()
 	q := opened(t, url)
 	ids := alike(t, q, indexer(t, url, "/"), repositories, files, Wanted{Vectors: true})
