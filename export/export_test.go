@@ -42,7 +42,7 @@ func example() *trace.Trace {
 			{Kind: trace.LossOverflow, Count: 7, Nodes: 3, Detail: "the tables were full"},
 		},
 		Processes: []trace.Process{
-			{Program: "/bin/sh", Command: []string{"sh", "-c", "helper 1"}, Caller: 3, Before: 4, Why: "it is not a Go program"},
+			{Program: "/bin/sh", Command: []string{"sh", "-c", "helper 1"}, Caller: 3, Before: 4, Why: "no Go program"},
 			{Parent: 1, Program: "/src/app/helper", Command: []string{"helper", "1"}, Caller: 3, Before: 4, Trace: "89abcdef", Calls: 7},
 		},
 	}

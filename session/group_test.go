@@ -55,8 +55,8 @@ func TestOpenGroup(t *testing.T) {
 	helper := process(t, s.Store, "main.main", "main.main>main.work")
 	other := process(t, s.Store, "main.main", "main.main>main.other")
 	list := []trace.Process{
-		{Program: "/bin/sh", Caller: 2, Before: 2, Why: "it is no Go program"},
-		{Program: "/bin/sh", Caller: 2, Before: 2, Why: "it is no Go program"},
+		{Program: "/bin/sh", Caller: 2, Before: 2, Why: "no Go program"},
+		{Program: "/bin/sh", Caller: 2, Before: 2, Why: "no Go program"},
 		{Program: "/src/helper", Caller: 2, Before: 2, Trace: helper.ID},
 		{Program: "/src/helper", Caller: 2, Before: 2, Trace: other.ID},
 	}
@@ -73,7 +73,7 @@ func TestOpenGroup(t *testing.T) {
 	if got, want := names(v), "main.main main.run example.com/helper.main example.com/helper.work example.com/helper.main example.com/helper.other main.end"; got != want {
 		t.Errorf("the group has %s, want %s", got, want)
 	}
-	if got, want := v.Notes(), []string{"sh: 2 processes not recorded: it is no Go program"}; !slices.Equal(got, want) {
+	if got, want := v.Notes(), []string{"sh: 2 processes not recorded: no Go program"}; !slices.Equal(got, want) {
 		t.Errorf("notes %q, want %q", got, want)
 	}
 	if v.Tree.Size != 6 {

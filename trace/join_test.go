@@ -64,7 +64,7 @@ func join(t *testing.T, root *trace.Trace, parts ...*trace.Trace) *trace.Trace {
 func TestJoin(t *testing.T) {
 	root := made("example.com/app", "main.main", "main.main>main.run", "main.main>lib.F", "main.main>main.end")
 	root.Processes = []trace.Process{
-		{Program: "/bin/sh", Caller: 2, Before: 2, Why: "it is no Go program"},
+		{Program: "/bin/sh", Caller: 2, Before: 2, Why: "no Go program"},
 		{Parent: 1, Program: "/bin/helper", Caller: 2, Before: 3, Trace: "11111111"},
 		{Parent: 2, Program: "/bin/inner", Caller: 2, Before: 2, Trace: "22222222"},
 	}

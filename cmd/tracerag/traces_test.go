@@ -175,7 +175,7 @@ func cmdGroup(ts *testscript.TestScript, _ bool, args []string) {
 		tr.Processes = append(tr.Processes, p)
 	}
 	for _, script := range []string{"helper one", "helper two"} {
-		started(trace.Process{Program: "/bin/sh", Why: "it is no Go program"}, "-c", script)
+		started(trace.Process{Program: "/bin/sh", Why: "no Go program"}, "-c", script)
 	}
 	started(trace.Process{Parent: 1, Program: "/src/app/helper/helper", Trace: one.ID, Calls: 2}, "one", "--password=tr0ub4dor-and-3")
 	started(trace.Process{Parent: 2, Program: "/src/app/helper/helper", Trace: two.ID, Calls: 3}, "two")
