@@ -12,6 +12,7 @@ type Store interface {
 	Writer
 	Vectors
 	Summaries
+	SummaryModels
 	Answers
 	Executions
 	// Dump writes all that is known as text, the same for equal stores of any kind.

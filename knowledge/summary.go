@@ -40,6 +40,12 @@ type Summaries interface {
 	SetSummaries(ctx context.Context, model string, list []Summary) error
 }
 
+// SummaryModels says whose summaries there are, for those who take any.
+type SummaryModels interface {
+	// SummaryModels returns the models, the one with the most summaries first.
+	SummaryModels(ctx context.Context) ([]string, error)
+}
+
 // Answers keeps what models answered, under a key that the caller makes.
 type Answers interface {
 	// Answer returns what was kept; nil if nothing was.

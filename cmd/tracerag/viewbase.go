@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -202,7 +203,8 @@ func (a *app) baseContent(ctx context.Context, place *stores.Place, s knowledge.
 	}
 	session := a.session(traces)
 	if db, ok := s.(*postgres.Store); ok {
-		c.Watched = followed(db)
+		here := lookedAt(s)
+		c.Watched = followed(db, here)
 		c.Trace = func(ctx context.Context, e *knowledge.Execution) (*trace.Trace, error) {
 			if e.Size > mostOpened {
 				return nil, fmt.Errorf("the trace's file has %d MiB, and a page opens %d MiB: tracerag pull %s fetches it: %w", e.Size>>20, mostOpened>>20, e.ID, catalog.ErrNoTrace)
@@ -281,23 +283,21 @@ func lookedAt(s knowledge.Store) func(context.Context, []knowledge.Repository) m
 	}
 }
 
-// followed asks a database which commits workers saw last.
-func followed(db *postgres.Store) func(context.Context, []knowledge.Repository) map[string]catalog.Watched {
+// followed asks a database which commits workers saw last, and looks at what nobody follows if it is here.
+func followed(db *postgres.Store, look func(context.Context, []knowledge.Repository) map[string]catalog.Watched) func(context.Context, []knowledge.Repository) map[string]catalog.Watched {
 	return func(ctx context.Context, list []knowledge.Repository) map[string]catalog.Watched {
 		ctx, cancel := context.WithTimeout(ctx, lookTime)
 		defer cancel()
 		out := map[string]catalog.Watched{}
-		q, err := jobs.Open(db)
-		if err != nil {
-			return nil
+		var urls []jobs.Followed
+		if q, err := jobs.Open(db); err == nil {
+			urls, _ = q.Followed(ctx) // without an answer nothing is said of them
 		}
-		urls, err := q.Followed(ctx)
-		if err != nil {
-			return nil // nobody follows anything, or this role may not know
-		}
+		var rest []knowledge.Repository
 		for _, r := range list {
 			i := slices.IndexFunc(urls, func(f jobs.Followed) bool { return f.URL == r.URL })
 			if i < 0 || r.URL == "" || urls[i].Checked == nil {
+				rest = append(rest, r)
 				continue
 			}
 			f := &urls[i]
@@ -310,6 +310,7 @@ func followed(db *postgres.Store) func(context.Context, []knowledge.Repository) 
 			}
 			out[r.Name] = w
 		}
+		maps.Copy(out, look(ctx, rest))
 		return out
 	}
 }

@@ -3,6 +3,7 @@ package knowledgetest
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,9 +119,18 @@ func testSummaries(t *testing.T, at At) {
 			t.Fatal(err)
 		}
 	}
-	set("m", a, b)
+	models := func(want ...string) {
+		t.Helper()
+		if got, err := s.SummaryModels(ctx); err != nil || !slices.Equal(got, want) {
+			t.Errorf("there are summaries of %q, %v; want %q", got, err, want)
+		}
+	}
+	models()
 	set("n", other)
+	models("n")
+	set("m", a, b)
 	set("m")
+	models("m", "n")
 	check := func(s knowledge.Store, model string, want ...knowledge.Summary) {
 		t.Helper()
 		got, err := s.Summaries(ctx, model, []knowledge.SummaryKey{a.SummaryKey, b.SummaryKey, key(knowledge.PackageSummary, 1), key(knowledge.DeclSummary, 2)})

@@ -2,6 +2,9 @@ package rows
 
 import "tracerag/knowledge"
 
+// SelectModels is the query of what SummaryModels of [knowledge.Store] returns.
+const SelectModels = "SELECT model FROM summary GROUP BY model ORDER BY count(*) DESC, model"
+
 // ReadSummaries reads summaries (level, hash, text, substitute) by their keys.
 func ReadSummaries(q Query) (map[knowledge.SummaryKey]knowledge.Summary, error) {
 	of := map[knowledge.SummaryKey]knowledge.Summary{}

@@ -34,6 +34,11 @@ func (s *Store) SetSummaries(ctx context.Context, model string, list []knowledge
 	})
 }
 
+// SummaryModels is of [knowledge.Store].
+func (s *Store) SummaryModels(ctx context.Context) ([]string, error) {
+	return rows.Values[string](s.query(ctx, rows.SelectModels))
+}
+
 // Answer is of [knowledge.Answers].
 func (s *Store) Answer(ctx context.Context, key string) ([]byte, error) {
 	answer, _, err := rows.Value[[]byte](s.query(ctx, "SELECT answer FROM answer WHERE key = ?", key))

@@ -20,6 +20,7 @@ import (
 type Store interface {
 	knowledge.Reader
 	knowledge.Summaries
+	knowledge.SummaryModels
 	knowledge.Executions
 	Counts(ctx context.Context, repository int64) (knowledge.Counts, error)
 }
@@ -41,7 +42,7 @@ type Content struct {
 	Secrets Secrets
 	// Text returns the text of a file as it was indexed. It may be called by several goroutines.
 	Text func(r *knowledge.Repository, path string) ([]byte, error)
-	// Model is the one whose summaries are shown; "" shows what is known from the code.
+	// Model is the one whose summaries are shown; "" is the one with the most. What it has not said is from the code.
 	Model string
 	// Watched says what is known of newer states of repositories, by their names, as far as that is known in a moment. Nil: nothing.
 	Watched func(ctx context.Context, list []knowledge.Repository) map[string]Watched
@@ -79,7 +80,10 @@ type Server struct {
 
 	mu     sync.Mutex
 	asking map[string]bool // who waits for locate
-	slots  chan struct{}   // of all of them
+	counts map[counted]counts
+	model  string        // with the most summaries
+	looked time.Time     // when that was seen
+	slots  chan struct{} // of all of them
 }
 
 // How much is answered at once.
@@ -101,7 +105,7 @@ const (
 
 // New makes a server on a listener for those that a guard lets in.
 func New(c Content, l net.Listener, g *guard.Guard) *Server {
-	s := &Server{content: c, listener: l, asking: map[string]bool{}, slots: make(chan struct{}, atOnce)}
+	s := &Server{content: c, listener: l, asking: map[string]bool{}, counts: map[counted]counts{}, slots: make(chan struct{}, atOnce)}
 	s.answers = site.Answers{WayOut: c.WayOut, Clean: c.Secrets.CleanJSON}
 	s.handler = s.routes(g)
 	return s

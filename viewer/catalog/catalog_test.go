@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tracerag/knowledge"
+	"tracerag/knowledge/index"
 	"tracerag/viewer/catalog"
 	"tracerag/viewer/guard"
 )
@@ -206,10 +207,13 @@ func TestAnswers(t *testing.T) {
 	}
 	var o struct {
 		Name         string
-		Repositories []struct{ Name, Place, Snapshot, State string }
+		Repositories []struct {
+			Name, Place, Snapshot, State string
+			Counts                       struct{ Functions int }
+		}
 	}
 	ask("overview", "", 200, &o)
-	if len(o.Repositories) != 1 || o.Repositories[0].Name != "draw" || o.Repositories[0].State != "unknown" || o.Name != "knowledge.db" {
+	if len(o.Repositories) != 1 || o.Repositories[0].Name != "draw" || o.Repositories[0].State != "unknown" || o.Repositories[0].Counts.Functions != 7 || o.Name != "knowledge.db" {
 		t.Errorf("overview %+v", o)
 	}
 	var r struct {
@@ -349,6 +353,71 @@ func TestAnswers(t *testing.T) {
 	ask("unit", `{"repository":"draw","path":"table/table.go","symbol":"border"}`, 200, &u)
 	if u.Source != nil || !strings.Contains(u.Note, "changed since it was indexed") {
 		t.Errorf("a changed file is shown as %+v, %q", u.Source, u.Note)
+	}
+}
+
+// TestStates: what is known of newer states is said, and a repository that changes is counted again.
+func TestStates(t *testing.T) {
+	f := newFixture(t)
+	checked := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	watched := map[string]catalog.Watched{}
+	f.content.Watched = func(context.Context, []knowledge.Repository) map[string]catalog.Watched { return watched }
+	base, own := serve(t, f.content, nil)
+	look := func(want string) {
+		t.Helper()
+		for _, r := range []request{{path: "/api/overview"}, {path: "/api/repository", body: `{"repository":"draw"}`}} {
+			if status, _, body := r.send(t, base, own); status != 200 || !strings.Contains(body, want) {
+				t.Errorf("%s: status %d, %s; want %s", r.path, status, body, want)
+			}
+		}
+	}
+	look(`"state":"unknown"`)
+	watched["draw"] = catalog.Watched{}
+	look(`"state":"fresh"`)
+	watched["draw"] = catalog.Watched{Stale: "2 files changed", Checked: &checked}
+	look(`"state":"stale","state_note":"2 files changed","checked":"2026-11-24T12:00:00Z"`)
+	look(`"functions":7`)
+	if err := os.WriteFile(filepath.Join(f.dir, "more.go"), []byte("package draw\n\nfunc more() {}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := index.Update(t.Context(), f.store, f.dir, index.Options{Calls: made}); err != nil {
+		t.Fatal(err)
+	}
+	look(`"functions":8`)
+	watched["draw"] = catalog.Watched{}
+	if _, _, err := f.store.Begin(t.Context(), knowledge.Repository{Name: "draw", Root: f.dir}); err != nil {
+		t.Fatal(err)
+	}
+	look(`"state":"stale","state_note":"an update is going on, or was interrupted"`)
+}
+
+// said is a store in which models have said something of all declarations, two most.
+type said struct{ knowledge.Store }
+
+func (said) SummaryModels(context.Context) ([]string, error) { return []string{"two", "one"}, nil }
+
+func (said) Summaries(_ context.Context, model string, keys []knowledge.SummaryKey) (map[knowledge.SummaryKey]knowledge.Summary, error) {
+	out := map[knowledge.SummaryKey]knowledge.Summary{}
+	for _, k := range keys {
+		if model == "one" || model == "two" {
+			out[k] = knowledge.Summary{SummaryKey: k, Text: model + " says it with " + aSecret()}
+		}
+	}
+	return out, nil
+}
+
+// TestSummaries: a function is said to do what the model with the most summaries says, or the one that was named; or else
+// what the code says.
+func TestSummaries(t *testing.T) {
+	f := newFixture(t)
+	f.content.Store = said{f.store}
+	for model, want := range map[string]string{"": "two says it with [REDACTED", "one": "one says it", "three": "border draws what is around a row."} {
+		f.content.Model = model
+		base, own := serve(t, f.content, nil)
+		_, _, body := request{path: "/api/unit", body: `{"repository":"draw","path":"table/table.go","symbol":"border"}`}.send(t, base, own)
+		if !strings.Contains(body, `"summary":"`+want) || strings.Contains(body, "hunter2") {
+			t.Errorf("for the model %q the page says %s", model, body)
+		}
 	}
 }
 

@@ -30,6 +30,7 @@ type repository struct {
 	StateNote string     `json:"state_note,omitempty"` // in what it is stale
 	Checked   *time.Time `json:"checked,omitempty"`    // when somebody looked; nil: now, or nobody did
 	CallsNote string     `json:"calls_note,omitempty"`
+	Counts    *counts    `json:"counts,omitempty"` // nil: counting took too long, and goes on when they are asked for again
 }
 
 // state says whether the store has a repository as its files are now.
@@ -50,8 +51,17 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 		out := overview{Name: s.content.Name, Repositories: []repository{}, More: max(len(list)-mostRepositories, 0)}
 		list = list[:min(len(list), mostRepositories)]
 		watched := s.watched(ctx, list)
+		end := time.Now().Add(countTime)
 		for i := range list {
-			out.Repositories = append(out.Repositories, repositoryOf(&list[i], watched))
+			r := repositoryOf(&list[i], watched)
+			if time.Now().Before(end) || s.isCounted(&list[i]) {
+				n, err := s.count(ctx, &list[i])
+				if err != nil {
+					return nil, err
+				}
+				r.Counts = &n
+			}
+			out.Repositories = append(out.Repositories, r)
 		}
 		return out, nil
 	})
@@ -93,7 +103,6 @@ func repositoryOf(r *knowledge.Repository, watched map[string]Watched) repositor
 // contents is what is in a repository.
 type contents struct {
 	repository
-	Counts   counts   `json:"counts"`
 	Packages []folder `json:"packages"`
 	More     int      `json:"more,omitempty"` // files that are not listed
 }
@@ -108,6 +117,51 @@ type counts struct {
 	Commits      int `json:"commits"`
 }
 
+// countTime is how long an overview counts what is not counted yet: a repository of a million lines takes a second.
+const countTime = time.Second
+
+// counted is a state of a repository.
+type counted struct {
+	id       int64
+	snapshot string
+	calls    knowledge.CallState
+}
+
+func stateOf(r *knowledge.Repository) counted { return counted{r.ID, r.Snapshot.String(), r.Calls} }
+
+func (s *Server) isCounted(r *knowledge.Repository) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.counts[stateOf(r)]
+	return ok
+}
+
+// count says how much of a repository is in the store. It counts each state once, but while it is being changed.
+func (s *Server) count(ctx context.Context, r *knowledge.Repository) (counts, error) {
+	s.mu.Lock()
+	n, ok := s.counts[stateOf(r)]
+	s.mu.Unlock()
+	if ok && !r.Incomplete {
+		return n, nil
+	}
+	all, err := s.content.Store.Counts(ctx, r.ID)
+	if err != nil {
+		return counts{}, err
+	}
+	n = counts{Packages: all.Packages, Files: all.Files, Unread: all.Unread, Declarations: all.Declarations, Functions: all.Functions, Calls: all.Static + all.Interface, Commits: all.Commits}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for old := range s.counts {
+		if old.id == r.ID {
+			delete(s.counts, old)
+		}
+	}
+	if !r.Incomplete {
+		s.counts[stateOf(r)] = n
+	}
+	return n, nil
+}
+
 // folder is a package with its files.
 type folder struct {
 	Package string   `json:"package"`
@@ -120,7 +174,7 @@ func (s *Server) repository(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return nil, err
 		}
-		n, err := s.content.Store.Counts(ctx, repo.ID)
+		n, err := s.count(ctx, repo)
 		if err != nil {
 			return nil, err
 		}
@@ -129,9 +183,8 @@ func (s *Server) repository(w http.ResponseWriter, r *http.Request) {
 			return nil, err
 		}
 		watched := s.watched(ctx, []knowledge.Repository{*repo})
-		out := contents{repository: repositoryOf(repo, watched), More: max(len(files)-mostFiles, 0), Counts: counts{
-			Packages: n.Packages, Files: n.Files, Unread: n.Unread, Declarations: n.Declarations, Functions: n.Functions, Calls: n.Static + n.Interface, Commits: n.Commits,
-		}}
+		out := contents{repository: repositoryOf(repo, watched), More: max(len(files)-mostFiles, 0)}
+		out.Counts = &n
 		out.Packages = folders(files[:min(len(files), mostFiles)])
 		return out, nil
 	})

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"time"
 
 	"tracerag/knowledge"
 	"tracerag/knowledge/lookup"
@@ -38,7 +39,11 @@ func (s *Server) does(ctx context.Context, units []*lookup.Unit) (line string, a
 			}
 		}
 	}
-	book := summary.Book{Store: s.content.Store, Read: s.content.Text, Learn: s.content.Secrets.LearnTexts, Mask: s.content.Secrets.Text, Kept: s.content.Store, Model: s.content.Model}
+	model, err := s.summarisedBy(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	book := summary.Book{Store: s.content.Store, Read: s.content.Text, Learn: s.content.Secrets.LearnTexts, Mask: s.content.Secrets.Text, Kept: s.content.Store, Model: model}
 	list, err := book.Decls(ctx, files, func(decl int64) bool { _, ok := about[decl]; return ok })
 	for _, f := range list {
 		for _, d := range f.Decls {
@@ -51,4 +56,32 @@ func (s *Server) does(ctx context.Context, units []*lookup.Unit) (line string, a
 		line = list[0].Line
 	}
 	return line, about, err
+}
+
+// modelFor is how long the model is taken for that with the most summaries.
+const modelFor = time.Minute
+
+// summarisedBy returns the model whose summaries are shown.
+func (s *Server) summarisedBy(ctx context.Context) (string, error) {
+	if s.content.Model != "" {
+		return s.content.Model, nil
+	}
+	s.mu.Lock()
+	model, fresh := s.model, time.Since(s.looked) < modelFor
+	s.mu.Unlock()
+	if fresh {
+		return model, nil
+	}
+	models, err := s.content.Store.SummaryModels(ctx)
+	if err != nil {
+		return "", err
+	}
+	model = ""
+	if len(models) > 0 {
+		model = models[0]
+	}
+	s.mu.Lock()
+	s.model, s.looked = model, time.Now()
+	s.mu.Unlock()
+	return model, nil
 }

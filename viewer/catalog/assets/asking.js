@@ -34,6 +34,8 @@ function typed(why) {
       el("p", { id: "why", class: "note" }, why),
       el("label", { for: "token" }, "Token"), input,
       el("button", { type: "submit", class: "primary" }, "Open"));
+    byID("view").className = "";
+    byID("view").removeAttribute("aria-busy");
     byID("view").replaceChildren(form);
     document.title = asked;
     input.focus();

@@ -20,6 +20,7 @@ export async function repositories() {
     el("th", { scope: "row" }, link({ repository: r.name }, r.name), el("span", { class: "place-of" }, r.place)),
     el("td", null, badge(r)),
     el("td", { class: "mono" }, r.snapshot || "no commit"),
+    el("td", { class: "num" }, r.counts ? number(r.counts.functions) : ""),
     el("td", { class: "when" }, moment(r.files)),
     el("td", { class: "modules" }, (r.modules ?? []).slice(0, 3).join(", ") + (r.modules?.length > 3 ? `, and ${r.modules.length - 3} more` : ""))));
   return {
@@ -28,7 +29,7 @@ export async function repositories() {
     parts: [
       el("h2", { tabindex: "-1" }, plural(o.repositories.length + (o.more ?? 0), "repository", "repositories")),
       o.repositories.length ? el("div", { class: "scroll" }, el("table", { class: "repositories" },
-        el("thead", null, el("tr", null, ...["repository", "state", "indexed as", "newest file", "modules"].map((h) => el("th", { scope: "col" }, h)))),
+        el("thead", null, el("tr", null, ...["repository", "state", "indexed as", "functions", "newest file", "modules"].map((h) => el("th", { scope: "col", class: h === "functions" ? "num" : null }, h)))),
         el("tbody", null, ...rows))) : el("p", { class: "empty" }, "Nothing is indexed yet: ", el("code", null, "tracerag index DIR"), " or ", el("code", null, "tracerag index URL"), " does that."),
       o.more ? el("p", { class: "hint" }, `and ${number(o.more)} more: a search finds these, too`) : null,
     ],
