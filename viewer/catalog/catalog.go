@@ -77,6 +77,7 @@ type Server struct {
 	answers  site.Answers
 	handler  http.Handler
 	listener net.Listener
+	patience time.Duration // for an answer
 
 	mu     sync.Mutex
 	asking map[string]bool // who waits for locate
@@ -100,12 +101,12 @@ const (
 	mostReport       = 64 << 10 // bytes of a report
 	mostSearch       = 1 << 10
 	atOnce           = 4 // reports that are located
-	patience         = 20 * time.Second
+	answerTime       = 20 * time.Second
 )
 
 // New makes a server on a listener for those that a guard lets in.
 func New(c Content, l net.Listener, g *guard.Guard) *Server {
-	s := &Server{content: c, listener: l, asking: map[string]bool{}, counts: map[counted]counts{}, slots: make(chan struct{}, atOnce)}
+	s := &Server{content: c, listener: l, patience: answerTime, asking: map[string]bool{}, counts: map[counted]counts{}, slots: make(chan struct{}, atOnce)}
 	s.answers = site.Answers{WayOut: c.WayOut, Clean: c.Secrets.CleanJSON}
 	s.handler = s.routes(g)
 	return s
@@ -139,14 +140,14 @@ func readOnly(w http.ResponseWriter, _ *http.Request) {
 }
 
 // errTimeout says that an answer took too long.
-var errTimeout = fmt.Errorf("the answer took longer than %v: ask about less, such as one repository", patience)
+var errTimeout = fmt.Errorf("the answer took longer than %v: ask about less, such as one repository", answerTime)
 
 // errStore stands for an error that is not for everybody.
 var errStore = errors.New("the knowledge base can't be read now: try again in a moment")
 
 // answer answers with what do returns, within the time that answers may take.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, do func(ctx context.Context) (any, error)) {
-	ctx, cancel := context.WithTimeoutCause(r.Context(), patience, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), s.patience, errTimeout)
 	defer cancel()
 	v, err := do(ctx)
 	if err != nil && ctx.Err() != nil {

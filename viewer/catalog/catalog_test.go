@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -454,4 +455,62 @@ func TestOneAtATime(t *testing.T) {
 			t.Errorf("afterwards: status %d, %s", status, body)
 		}
 	}
+}
+
+// slow is a store that answers no search before the question is given up.
+type slow struct {
+	knowledge.Store
+	gaveUp chan error
+}
+
+func (s slow) Search(ctx context.Context, _ knowledge.Query) ([]knowledge.Hit, error) {
+	<-ctx.Done()
+	s.gaveUp <- ctx.Err()
+	return nil, ctx.Err()
+}
+
+// TestPatience: an answer that takes too long ends, and so does one whose asker has left. A database that can't be reached is
+// not named to guests.
+func TestPatience(t *testing.T) {
+	f := newFixture(t)
+	store := slow{f.store, make(chan error, 2)}
+	f.content.Store = store
+	base, _ := serve(t, f.content, guests, func(s *catalog.Server) { s.SetPatience(50 * time.Millisecond) })
+	search := request{path: "/api/search", body: `{"text":"border"}`}
+	if status, _, body := search.send(t, base, "good"); status != 504 || !strings.Contains(body, "took longer than") {
+		t.Errorf("a slow answer: status %d, %s", status, body)
+	}
+	<-store.gaveUp
+	base, _ = serve(t, f.content, guests)
+	ctx, leave := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer leave()
+	req, err := http.NewRequestWithContext(ctx, "POST", base+search.path, strings.NewReader(search.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{"Authorization": {"Bearer good"}, "Origin": {base}, "Content-Type": {"application/json"}}
+	if _, err := http.DefaultClient.Do(req); err == nil {
+		t.Error("an answer came")
+	}
+	select {
+	case <-store.gaveUp:
+	case <-time.After(10 * time.Second):
+		t.Error("the search goes on")
+	}
+
+	f.content.Store = broken{f.store}
+	for private, want := range map[bool]string{true: "the knowledge base can't be read now: try again in a moment\n", false: "db.example.com is down\n"} {
+		f.content.Private = private
+		base, _ = serve(t, f.content, guests)
+		if status, _, body := search.send(t, base, "good"); status != 500 || body != want {
+			t.Errorf("a broken store: status %d, %q, want %q", status, body, want)
+		}
+	}
+}
+
+// broken is a store that can't be reached.
+type broken struct{ knowledge.Store }
+
+func (broken) Search(context.Context, knowledge.Query) ([]knowledge.Hit, error) {
+	return nil, errors.New("db.example.com is down")
 }

@@ -146,7 +146,7 @@ func fixtureIn(t testing.TB, s knowledge.Store) *fixture {
 }
 
 // serve serves a page for the time of a test. A nil holder lets the own token in, which it returns.
-func serve(t testing.TB, c catalog.Content, holder guard.Holder) (base, token string) {
+func serve(t testing.TB, c catalog.Content, holder guard.Holder, change ...func(*catalog.Server)) (base, token string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -162,6 +162,9 @@ func serve(t testing.TB, c catalog.Content, holder guard.Holder) (base, token st
 		own = guard.Either(own, holder)
 	}
 	s := catalog.New(c, l, guard.New(guard.Options{Hosts: guard.Loopback(port), Holder: own, WayIn: "open the URL that tracerag view printed"}))
+	for _, change := range change {
+		change(s)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()

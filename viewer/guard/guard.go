@@ -40,7 +40,7 @@ type Options struct {
 	Hosts  []string // as browsers write the server's own addresses: "127.0.0.1:8080"
 	Origin string   // as browsers know it behind a reverse proxy, "https://code.example.com"; "" has none
 	Holder Holder
-	// WayIn says what to do without a token: "open the URL that tracerag view printed".
+	// WayIn says what to do without a good token: "open the URL that tracerag view printed".
 	WayIn string
 }
 
@@ -130,7 +130,7 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 		switch {
 		case !slices.Contains(g.Hosts, r.Host) && !g.isPublic(r.Host):
 			// A name that was made to point to this server.
-			http.Error(w, "this address is not mine: "+g.WayIn, http.StatusMisdirectedRequest)
+			http.Error(w, "this address is not mine: open the URL that tracerag view printed", http.StatusMisdirectedRequest)
 		case !g.sameOrigin(r):
 			http.Error(w, "a page of another origin may not ask here", http.StatusForbidden)
 		default:
