@@ -141,6 +141,7 @@ type (
 	WindowSaved struct {
 		Name      string // the window's, "" none
 		Trace     string // the trace's
+		Path      string // of its file
 		Calls     int64
 		Functions int
 		Duration  time.Duration

@@ -152,7 +152,7 @@ func (w *windows[S]) complete(tr *trace.Trace) {
 }
 
 func (w *windows[S]) asSaved(tr *trace.Trace, e store.Entry) WindowSaved {
-	return WindowSaved{Name: tr.Name, Trace: nameOf(w.Store, e), Calls: tr.Calls(), Functions: len(tr.Functions), Duration: tr.Duration}
+	return WindowSaved{Name: tr.Name, Trace: nameOf(w.Store, e), Path: e.Path, Calls: tr.Calls(), Functions: len(tr.Functions), Duration: tr.Duration}
 }
 
 // finish saves the window that is being recorded when the program has ended or is let

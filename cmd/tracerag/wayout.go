@@ -83,7 +83,7 @@ func wayOut(err error) string {
 		if len(e.Recordings) == 0 {
 			return "tracerag run --window -- ./server\ntracerag attach PID"
 		}
-		return fmt.Sprintf("choose one: tracerag window --pid=%d", e.Recordings[0])
+		return fmt.Sprintf("choose one: tracerag window --pid=%d, or all: --all", e.Recordings[0])
 	}
 	if e, ok := errors.AsType[*record.WindowError](err); ok {
 		if e.Recording {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
+	"tracerag/phrase"
 	"tracerag/record"
 )
 
@@ -21,7 +23,13 @@ start. The program does not notice.
   tracerag tree checkout
 
 snapshot saves what ran until now, and recording continues. The trace's id is printed
-on standard output.`
+on standard output.
+
+The windows of several services begin and end together with --all, or with several
+--pid. They become one trace, with each service as a process:
+
+  tracerag window start checkout --all
+  tracerag window stop --all`
 
 const attachHelp = `
 attach records a running process from now on. The process stops for a moment, runs
@@ -33,7 +41,9 @@ process, usually that of its user.
 
 func runWindow(a *app, ctx context.Context, c *command, args []string) int {
 	f := a.flags(c, windowHelp)
-	pid := f.Int("pid", 0, "the recorded program's `PID`, where several are recorded")
+	pids := f.IntSlice("pid", nil, "the recorded program's `PID`, where several are recorded; may be repeated")
+	f.Lookup("pid").DefValue = ""
+	all := f.Bool("all", false, "all programs that are recorded in windows")
 	if code, ok := a.parse(c, f, args); !ok {
 		return code
 	}
@@ -44,14 +54,63 @@ func runWindow(a *app, ctx context.Context, c *command, args []string) int {
 	if err := q.Check(); err != nil {
 		return a.usage(c, err.Error())
 	}
-	done, err := record.Ask(*pid, q)
+	if *all && len(*pids) > 0 {
+		return a.usage(c, "--all or --pid")
+	}
+	if *all || len(*pids) > 1 {
+		return a.windowsAtOnce(*pids, q)
+	}
+	done, err := record.Ask(slices.Max(append(*pids, 0)), q)
 	if err != nil {
 		return a.fail(err)
 	}
+	a.windowDone(done)
+	return exitOK
+}
+
+// windowDone says what came of a request.
+func (a *app) windowDone(done record.Event) {
 	if saved, ok := done.(record.WindowSaved); ok {
 		fmt.Fprintln(a.stdout, saved.Trace)
 	}
 	a.windowEvent(done)
+}
+
+// windowsAtOnce requests the same of several recordings, and makes one trace of the windows that it ends.
+func (a *app) windowsAtOnce(pids []int, q record.Request) int {
+	s, err := a.store()
+	if err == nil {
+		err = s.Check()
+	}
+	if err != nil {
+		return a.fail(err)
+	}
+	done, failed := record.AskAll(pids, q)
+	var saved []record.WindowSaved
+	for _, e := range done {
+		if w, ok := e.(record.WindowSaved); ok {
+			saved = append(saved, w)
+		}
+	}
+	switch {
+	case len(saved) > 1:
+		group, err := record.GroupWindows(s, saved)
+		if err != nil { // each is saved by itself
+			for _, w := range saved {
+				a.windowDone(w)
+			}
+			return a.fail(err)
+		}
+		a.windowDone(group)
+	case len(done) > 0:
+		a.windowDone(done[0])
+		if len(done) > 1 {
+			a.note("in %s", phrase.Plural(len(done), "program", "programs"))
+		}
+	}
+	if failed != nil {
+		return a.fail(failed)
+	}
 	return exitOK
 }
 
