@@ -132,6 +132,7 @@ func (a *app) serveBase(ctx context.Context, b *baseFlags, k *knowledgeFlags, tr
 	}
 	defer func() { _ = s.Close() }()
 	c := a.baseContent(ctx, place, s, traces, model)
+	c.Failed = a.sometimes("the page can't answer")
 	wayIn := "open the URL that tracerag view printed"
 	if public {
 		wayIn = "ask for one, which tracerag token add makes"
@@ -173,11 +174,16 @@ func (a *app) holders(ctx context.Context, k *knowledgeFlags, place *stores.Plac
 	if err != nil { // who may only read the database sees the page, and nobody else does
 		return own, url, func() {}, nil
 	}
+	failed := a.sometimes("guests can't be let in")
 	c.Asked = func(ctx context.Context, q catalog.Question) error {
 		if q.Who == "" { // it is a role of the database that asks, as by any command
 			return nil
 		}
-		return guests.Asked(ctx, knowledge.Question{Who: q.Who, What: q.What, Text: q.Text})
+		err := guests.Asked(ctx, knowledge.Question{Who: q.Who, What: q.What, Text: q.Text})
+		if err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+		return err
 	}
 	holder := func(ctx context.Context, token string) (string, error) {
 		name, err := guests.Holder(ctx, token)
@@ -186,6 +192,8 @@ func (a *app) holders(ctx context.Context, k *knowledgeFlags, place *stores.Plac
 			err = guard.ErrUnknown
 		case errors.Is(err, knowledge.ErrRevoked):
 			err = guard.ErrRevoked
+		case err != nil && ctx.Err() == nil:
+			failed(err)
 		}
 		return name, err
 	}
@@ -193,6 +201,20 @@ func (a *app) holders(ctx context.Context, k *knowledgeFlags, place *stores.Plac
 		return guard.Either(own, holder), url, end, nil
 	}
 	return holder, url, end, nil
+}
+
+// sometimes returns what says that something fails, and why: once a minute, however often it does.
+func (a *app) sometimes(what string) func(error) {
+	var mu sync.Mutex
+	var last time.Time
+	return func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(last) > time.Minute {
+			last = time.Now()
+			a.complain("%s: %v", what, err)
+		}
+	}
 }
 
 // baseContent is what the page of a knowledge base shows.

@@ -53,6 +53,8 @@ type Content struct {
 	Asked func(ctx context.Context, q Question) error
 	// Private says that others look on than the one who started the page: errors don't say where the store is.
 	Private bool
+	// Failed sees the errors that are not shown, for the one who started the page. It may be called by several goroutines; nil: nobody does.
+	Failed func(error)
 	// WayOut says what a user can do about an error; "" or nil: nothing.
 	WayOut func(error) string
 }
@@ -156,7 +158,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, do func(ctx cont
 	if err != nil {
 		code := status(err)
 		if s.content.Private && code == http.StatusInternalServerError {
-			err = errStore
+			if s.content.Failed != nil {
+				s.content.Failed(err)
+			}
+			code, err = http.StatusServiceUnavailable, errStore
 		}
 		s.answers.Refuse(w, err.Error(), err, code)
 		return

@@ -499,11 +499,16 @@ func TestPatience(t *testing.T) {
 	}
 
 	f.content.Store = broken{f.store}
-	for private, want := range map[bool]string{true: "the knowledge base can't be read now: try again in a moment\n", false: "db.example.com is down\n"} {
+	for private, want := range map[bool]string{true: "503 the knowledge base can't be read now: try again in a moment\n", false: "500 db.example.com is down\n"} {
 		f.content.Private = private
+		failed := make(chan error, 1)
+		f.content.Failed = func(err error) { failed <- err }
 		base, _ = serve(t, f.content, guests)
-		if status, _, body := search.send(t, base, "good"); status != 500 || body != want {
+		if status, _, body := search.send(t, base, "good"); fmt.Sprint(status, " ", body) != want {
 			t.Errorf("a broken store: status %d, %q, want %q", status, body, want)
+		}
+		if private && (<-failed).Error() != "db.example.com is down" {
+			t.Error("who started the page does not see why")
 		}
 	}
 }

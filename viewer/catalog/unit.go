@@ -31,6 +31,7 @@ type unit struct {
 	Executed    []execution      `json:"executed,omitempty"` // by tests and programs
 	MoreRan     bool             `json:"more_executed,omitempty"`
 	Tests       []entry          `json:"tests,omitempty"` // that may execute it
+	MoreTests   bool             `json:"more_tests,omitempty"`
 }
 
 // execution is how a test or a program executed a function.
@@ -105,7 +106,7 @@ func (s *Server) around(ctx context.Context, out *unit, l *lookup.Lookup, u *loo
 	out.CallsNote = lookup.CallsKnown(u.Repository)
 	callers, err := l.Callers(ctx, u)
 	callees, err2 := l.Callees(ctx, u)
-	tests, err3 := l.Tests(ctx, u, mostTests)
+	tests, err3 := l.Tests(ctx, u, mostTests+1)
 	ran, err4 := s.executed(ctx, u)
 	if err := errors.Join(err, err2, err3, err4); err != nil {
 		return err
@@ -114,6 +115,10 @@ func (s *Server) around(ctx context.Context, out *unit, l *lookup.Lookup, u *loo
 	out.Callees, out.MoreCallees = calls(callees)
 	for i := range tests {
 		if t := &tests[i]; t.Run == nil {
+			if len(out.Tests) == mostTests {
+				out.MoreTests = true
+				break
+			}
 			e := entryOf(t.Unit)
 			e.How = t.Distance()
 			out.Tests = append(out.Tests, e)

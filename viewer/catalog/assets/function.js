@@ -41,7 +41,7 @@ function around(u, values) {
     callable && !u.executed?.length ? el("section", { class: "around" }, el("p", { class: "hint" }, "No run that is known executed it. ", el("code", null, "tracerag run"), " records one.")) : null,
     list("Callers", entries(u.callers), u.more_callers ? number(u.more_callers) + " more" : "", false, u.more_callers),
     list("Callees", entries(u.callees), u.more_callees ? number(u.more_callees) + " more" : "", false, u.more_callees),
-    list("Tests that may execute it", entries(u.tests), ""),
+    list("Tests that may execute it", entries(u.tests), u.more_tests ? "others" : ""),
   ].filter(Boolean);
 }
 
@@ -70,9 +70,12 @@ function execution(u, x, values) {
     values.replaceChildren(shown);
     values.scrollIntoView({ block: "nearest" });
   } }, "Values");
+  // A package says of which module it is, as a rule.
+  const module = x.package?.startsWith(x.module) ? "" : x.module;
+  const of = [x.package, module].filter(Boolean).join(" in ") + (x.commit ? " at " + x.commit : "");
   return el("li", { class: "execution" },
     el("span", { class: "mono" }, x.what), " ", el("span", { class: x.passed ? "passed" : "failed" }, x.passed ? "passed" : "failed"), " ", button,
-    el("p", { class: "about" }, [x.package, plural(x.calls, "call"), x.module ? x.module + (x.commit ? " at " + x.commit : "") : x.commit ? "at " + x.commit : "", moment(x.recorded), "trace " + x.trace].filter(Boolean).join(" · ")));
+    el("p", { class: "about" }, [of, plural(x.calls, "call"), moment(x.recorded), "trace " + x.trace].filter(Boolean).join(" · ")));
 }
 
 function source(u) {
