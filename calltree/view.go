@@ -111,11 +111,11 @@ func (v *View) flags(n *Node) []string {
 	return append(m, flagNames(marks)...)
 }
 
-// process writes "[process: helper ab12cd34 and 11 more]". A reader who can type gets the
+// process writes "[process: helper ab12cd34 and 11 more]". A reader who can ask for more gets the
 // id of the process's own trace, which differs between equal runs.
 func (v *View) process(n *Node) string {
 	s := "[process: " + n.program()
-	if v.Command != "" && n.Process.Trace != "" {
+	if (v.Command != "" || v.IDs) && n.Process.Trace != "" {
 		s += " " + printable(n.Process.Trace)
 	}
 	if n.Processes > 1 {

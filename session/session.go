@@ -64,7 +64,7 @@ func (s *Session) Open(names []string, o TreeOptions) ([]*View, error) {
 		if err != nil {
 			return nil, err
 		}
-		v := &View{Trace: tr, Entry: e, alone: o.Alone}
+		v := &View{Trace: tr, Entry: e}
 		if !o.Alone {
 			v.Trace, v.bytes = s.Join(tr, e)
 		}

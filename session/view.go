@@ -32,7 +32,7 @@ type View struct {
 	focus    map[int]bool
 
 	modules modules  // once a file was named
-	own     []string // modules of the programs, likewise
+	own     []string // modules of the programs
 
 	alone bool  // without the processes that the run started
 	bytes int64 // of the files of all traces that were joined; 0: of the entry's alone
@@ -43,7 +43,7 @@ func (v *View) look(baselines []*trace.Trace, o TreeOptions) (err error) {
 	if v.Sources == nil {
 		v.Sources = o.sources(v.Trace)
 	}
-	v.Bases = baselines
+	v.Bases, v.own, v.alone = baselines, ownModules(v.Trace), o.Alone
 	how := calltree.Options{Mode: o.Mode, KeepInit: o.KeepInit, MaxNodes: o.MaxNodes}
 	if v.Tree, err = calltree.Build(v.Trace, how); err != nil {
 		return err
@@ -88,9 +88,6 @@ func (v *View) look(baselines []*trace.Trace, o TreeOptions) (err error) {
 
 // Dependency reports whether a function is of another module than the program.
 func (v *View) Dependency(f *trace.Function) bool {
-	if v.own == nil {
-		v.own = ownModules(v.Trace)
-	}
 	return !isOwn(f.Package, v.own)
 }
 
