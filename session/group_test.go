@@ -171,3 +171,26 @@ func TestGroupTooLarge(t *testing.T) {
 		t.Errorf("warnings %v", warnings)
 	}
 }
+
+// A file that has each process start the next is refused before anything goes that deep.
+func TestGroupTooDeep(t *testing.T) {
+	s := &Session{Store: store.Open(t.TempDir())}
+	var warnings []error
+	s.Warn = func(err error) { warnings = append(warnings, err) }
+	helper := process(t, s.Store, "main.main")
+	list := make([]trace.Process, 100_000)
+	for i := range list {
+		list[i] = trace.Process{Parent: i, Program: "/src/helper", Trace: helper.ID, Caller: 1, Before: 1}
+	}
+	run := grouped(t, s.Store, "", list, "main.main")
+	views, err := s.Open([]string{run.ID}, TreeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(views[0].Trace.Nodes); n != 1 {
+		t.Errorf("%d nodes", n)
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0].Error(), "levels deep") {
+		t.Errorf("warnings %v", warnings)
+	}
+}
