@@ -2,8 +2,11 @@ package site
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"time"
 )
 
 // Answers is the way by which all that a page shows leaves.
@@ -42,6 +45,7 @@ func (a *Answers) Write(w http.ResponseWriter, v any) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime)) // a client that reads nothing holds no answer
 	// An error here is that of a connection that is gone.
 	_, _ = w.Write(append(data, '\n'))
 }
@@ -68,9 +72,19 @@ func ReadBody(w http.ResponseWriter, r *http.Request, what string, to any) (ok b
 	}
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(to); err != nil {
+	err := dec.Decode(to)
+	if err == nil {
+		if _, err = dec.Token(); err == nil {
+			err = errors.New("there is more behind it")
+		} else if errors.Is(err, io.EOF) {
+			err = nil
+		}
+	}
+	if err != nil {
 		http.Error(w, fmt.Sprintf("the %s cannot be read: %+q", what, err), http.StatusBadRequest)
 		return false
 	}
+	// All of it is here: an answer may take as long as it does.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return true
 }

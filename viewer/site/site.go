@@ -17,7 +17,7 @@ import (
 // broken off.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	hs := &http.Server{
-		Handler:           h,
+		Handler:           inTime(h),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    1 << 16,
@@ -42,6 +42,26 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		return nil
 	}
 	return err
+}
+
+// How long clients may take: with the body of a request, and to read an answer that is ready.
+var (
+	bodyTime  = 10 * time.Second
+	writeTime = time.Minute
+)
+
+// inTime ends connections whose clients don't send the body that they announced. The server reads it also for
+// requests that are refused, so that who has no token could hold connections for ever. A request without a body
+// gets no such end: it would be taken for the client's leaving.
+func inTime(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		_ = c.SetWriteDeadline(time.Time{}) // that of the connection's last answer
+		if r.Body != http.NoBody {
+			_ = c.SetReadDeadline(time.Now().Add(bodyTime))
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // File serves one text.
