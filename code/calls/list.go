@@ -129,14 +129,15 @@ func list(ctx context.Context, c Config) (*listing, error) {
 		return l, nil
 	}
 	l.plan(roots)
-	if err := l.export(ctx, dir); err != nil {
+	if err := l.export(ctx, dir, l.unsafeAssembly(roots)); err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
-// export finds the export data of the packages that units import and that are no units.
-func (l *listing) export(ctx context.Context, dir string) error {
+// export finds the export data of the packages that units import and that are no units. Those that are refused
+// have none.
+func (l *listing) export(ctx context.Context, dir string, refused map[string]string) error {
 	need := map[string]bool{}
 	for _, u := range l.units {
 		for _, path := range u.imports {
@@ -147,6 +148,10 @@ func (l *listing) export(ctx context.Context, dir string) error {
 	}
 	var paths []string
 	for path := range need {
+		if why := refused[path]; why != "" {
+			l.lost[path] = why
+			continue
+		}
 		paths = append(paths, path)
 	}
 	if len(paths) == 0 {
