@@ -48,6 +48,7 @@ type Follow struct {
 // Execs are the programs that a process and its descendants start.
 type Execs struct {
 	follow   Follow
+	child    int // the process, if its end is ours to learn; or 0
 	listener *os.File
 	notices  *notices
 	stopped  *os.File // closed: serve returns
@@ -59,7 +60,7 @@ type Execs struct {
 	err      error
 
 	mu       sync.Mutex
-	noticed  map[int]any // by thread, while it is traced for its execve
+	noticed  map[int]*starting // by thread
 	stopping bool
 	started  sync.WaitGroup // calls of Started
 }
@@ -71,7 +72,10 @@ var errListener = errors.New("somebody already listens to the system calls of th
 // end of its last descendant or until Stop. Without CAP_SYS_ADMIN setuid programs get no
 // privileges then (no_new_privs).
 func (p *Process) FollowExecs(f Follow) (*Execs, error) {
-	x := &Execs{follow: f, ended: make(chan struct{}), noticed: map[int]any{}}
+	x := &Execs{follow: f, ended: make(chan struct{}), noticed: map[int]*starting{}}
+	if p.child {
+		x.child = p.pid
+	}
 	err := p.do(func() (err error) { x.listener, err = p.filterExecs(); return err })
 	if err == nil {
 		err = x.prepare()
@@ -130,6 +134,11 @@ func (x *Execs) begin() bool {
 	return !x.stopping
 }
 
+// uninterrupted has a thread whose notice we have taken wait for the answer without handling a
+// signal, as of Linux 5.19. A signal otherwise ends its execve with EINTR, which no program
+// expects, or, if its handler was installed with SA_RESTART, has it call anew: another notice.
+var uninterrupted = true
+
 // filterExecs has the process install the filter, and returns our end of it.
 func (p *Process) filterExecs() (*os.File, error) {
 	var fd uintptr
@@ -141,12 +150,19 @@ func (p *Process) filterExecs() (*os.File, error) {
 			return err
 		}
 		// A filter otherwise makes the processor run the program slower, on older kernels.
-		const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
+		flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW)
+		if uninterrupted {
+			flags |= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+		}
 		install := func() (err error) {
 			fd, err = p.syscallOn(text, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, addr)
 			return err
 		}
 		err := install()
+		if errors.Is(err, unix.EINVAL) {
+			flags &^= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+			err = install()
+		}
 		if errors.Is(err, unix.EACCES) {
 			if _, err = p.syscallOn(text, unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err == nil {
 				err = install()
@@ -245,26 +261,35 @@ func (x *Execs) Wait() error {
 	return x.err
 }
 
+// starting is a thread that is about to start another program.
+type starting struct {
+	mu      sync.Mutex // of its tracing
+	traced  int        // handlers that trace it. It may do so since an execve that failed
+	notices int        // that are being handled
+	last    uint64     // the last of them
+	noticed any        // by that
+}
+
 // handle lets a thread go on with its execve, and gives the program that it becomes to Started.
 func (x *Execs) handle(n *notice) {
 	p := &Process{tr: newTracer(), ended: make(chan struct{})}
 	tid := int(n.pid)
-	known, file := x.notice(n)
+	s, file := x.notice(n)
 	var err error
+	missed := false
 	p.tr.do(func() {
-		// A thread that we trace since an execve that failed is waited for there.
-		err = ptrace(unix.PTRACE_SEIZE, tid, 0, unix.PTRACE_O_TRACESYSGOOD|unix.PTRACE_O_TRACEEXEC)
+		err, missed = x.trace(s, n)
 		allow(int(x.listener.Fd()), n.id)
 		x.notices.give(n)
 		x.answers.Done()
 		if err == nil {
-			p.pid = awaitExec()
+			p.pid = awaitExec(x.child)
 		}
 	})
-	noticed := x.forget(tid, err == nil || !known)
+	noticed := x.forget(tid, s, err == nil)
 	if p.pid == 0 {
 		p.tr.end()
-		if err != nil && !errors.Is(err, unix.ESRCH) && !known && x.follow.Missed != nil {
+		if missed && x.follow.Missed != nil {
 			x.follow.Missed(tid, file, noticed, err)
 		}
 		return
@@ -286,9 +311,24 @@ func (x *Execs) handle(n *notice) {
 	}
 }
 
-// notice looks at a thread that waits for an answer. It reports whether it is traced by us
-// already, and what file it is about to start.
-func (x *Execs) notice(n *notice) (known bool, file string) {
+// trace begins to trace a thread that waits for the answer to a notice. If it cannot, it
+// reports whether that program will be missed.
+func (x *Execs) trace(s *starting, n *notice) (err error, missed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = ptrace(unix.PTRACE_SEIZE, int(n.pid), 0, unix.PTRACE_O_TRACESYSGOOD|unix.PTRACE_O_TRACEEXEC)
+	if err == nil {
+		s.traced++
+		return nil, false
+	}
+	// If it is traced by us already it is waited for there. If it waits no more it was killed,
+	// or a signal has interrupted the call, of which there is another notice then.
+	return err, s.traced == 0 && control(int(x.listener.Fd()), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) == nil
+}
+
+// notice looks at a thread that waits for an answer. It returns what is known of the thread,
+// and what file it is about to start.
+func (x *Execs) notice(n *notice) (s *starting, file string) {
 	tid := int(n.pid)
 	var noticed any
 	if x.follow.Notice != nil {
@@ -301,20 +341,31 @@ func (x *Execs) notice(n *notice) (known bool, file string) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	_, known = x.noticed[tid]
-	x.noticed[tid] = noticed
-	return known, file
+	if s = x.noticed[tid]; s == nil {
+		s = &starting{}
+		x.noticed[tid] = s
+	}
+	s.notices++
+	if n.id >= s.last { // else it was interrupted, and looked at too late
+		s.last, s.noticed = n.id, noticed
+	}
+	return s, file
 }
 
-// forget returns what was noticed last of a thread, which is as it was at its start.
-func (x *Execs) forget(tid int, done bool) any {
+// forget returns what was noticed last of a thread, when a notice of it was handled. traced says
+// whether it was traced for that.
+func (x *Execs) forget(tid int, s *starting, traced bool) any {
+	if traced {
+		s.mu.Lock()
+		s.traced--
+		s.mu.Unlock()
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	noticed := x.noticed[tid]
-	if done {
+	if s.notices--; s.notices == 0 {
 		delete(x.noticed, tid)
 	}
-	return noticed
+	return s.noticed
 }
 
 // readString reads a string that a program gives to the kernel; "" if it cannot be read.
@@ -338,10 +389,14 @@ func readString(tid int, addr uint64) string {
 
 // awaitExec waits on the tracing thread until the thread that it traces has become another
 // program and is back from its system call, and returns the process; 0 if it ends before.
-// Until then it gets its signals as if nobody traced it.
-func awaitExec() int {
+// Until then it gets its signals as if nobody traced it. The end of our own child is left to
+// who waits for that.
+func awaitExec(child int) int {
 	became := false
 	for {
+		if endsNext(child) {
+			return 0
+		}
 		var ws unix.WaitStatus
 		pid, err := unix.Wait4(-1, &ws, unix.WALL|unix.WNOTHREAD, nil)
 		if err == unix.EINTR {
@@ -369,6 +424,20 @@ func awaitExec() int {
 		}
 		_ = ptrace(request, pid, 0, signal)
 	}
+}
+
+// endsNext waits for the next that the tracing thread is to learn, and reports whether it is the
+// end of our child.
+func endsNext(child int) bool {
+	if child == 0 {
+		return false
+	}
+	const kinds = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
+	for unix.Waitid(unix.P_ALL, 0, nil, kinds|unix.WSTOPPED, nil) == unix.EINTR {
+	}
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, child, &info, kinds|unix.WNOHANG, nil)
+	return err == nil && (info.Code == cldExited || info.Code == cldKilled || info.Code == cldDumped) // and no stop
 }
 
 var stopSignals = []unix.Signal{unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU}

@@ -9,11 +9,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -108,6 +112,109 @@ func TestFollowExecs(t *testing.T) {
 	if want := 1 + 2 + 1 + 20 + 1; ours != want || len(held) != want+2 {
 		t.Errorf("held %d of ours, want %d, and 2 shells: %q", ours, want, held)
 	}
+}
+
+// signalledRole becomes itself a few times, with a handler of SIGCHLD that has system calls
+// end with EINTR, or be called anew.
+func signalledRole(args []string) error {
+	rounds, err := strconv.Atoi(args[1])
+	if err != nil || rounds == 0 {
+		fmt.Println("done")
+		return err
+	}
+	if args[0] == "interrupt" {
+		var action struct{ handler, flags, restorer, mask uint64 }
+		change := func(act, old uintptr) error {
+			if _, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD), act, old, 8, 0, 0); errno != 0 {
+				return errno
+			}
+			return nil
+		}
+		err := change(0, uintptr(unsafe.Pointer(&action)))
+		action.flags &^= 0x10000000 // SA_RESTART
+		if err = errors.Join(err, change(uintptr(unsafe.Pointer(&action)), 0)); err != nil {
+			return err
+		}
+	}
+	return unix.Exec("/proc/self/exe", []string{"itself", args[0], strconv.Itoa(rounds - 1)}, append(os.Environ(), roleVariable+"=signalled"))
+}
+
+// TestFollowSignalled sends signals to a thread that waits in execve for our answer. They do
+// not end the call. Where the kernel has it made anew for them, each program is held once
+// all the same, and nothing is said to be missed.
+func TestFollowSignalled(t *testing.T) {
+	for name, kernel := range map[string]bool{"interrupt": true, "restart": false} {
+		t.Run(name, func(t *testing.T) {
+			defer func(was bool) { uninterrupted = was }(uninterrupted)
+			uninterrupted = kernel
+			const rounds = 20
+			p := hold(t, "signalled", name, fmt.Sprint(rounds))
+			var mu sync.Mutex
+			held := 0
+			started := func(child *Process, noticed any) {
+				mu.Lock()
+				held++
+				mu.Unlock()
+				if noticed != "noticed" {
+					t.Errorf("it was noticed as %v", noticed)
+				}
+				if err := child.Detach(); err != nil {
+					t.Error(err)
+				}
+			}
+			missed := func(_ int, file string, _ any, err error) { t.Errorf("missed %s: %v", file, err) }
+			var notices atomic.Int64
+			notice := func(int) any {
+				if notices.Add(1)%4 != 0 { // a call that is always interrupted is made forever
+					_ = unix.Kill(p.Pid(), unix.SIGCHLD)
+					time.Sleep(time.Millisecond)
+				}
+				return "noticed"
+			}
+			x, err := p.FollowExecs(Follow{Notice: notice, Started: started, Missed: missed, Keeper: keeper()})
+			if err != nil {
+				t.Skipf("not allowed here: %v", err)
+			}
+			p.letGo(t)
+			if exit, stdout, stderr := p.end(t); exit != (Exit{}) || stdout != "done\n" {
+				t.Errorf("it ends with %v, writes %q and %q", exit, stdout, stderr)
+			}
+			if err := x.Wait(); err != nil {
+				t.Error(err)
+			}
+			if held != rounds {
+				t.Errorf("held %d programs, want %d", held, rounds)
+			}
+		})
+	}
+}
+
+// TestFollowFailed follows a program that fails to become another one, and learns how it ends.
+func TestFollowFailed(t *testing.T) {
+	for _, want := range []Exit{{Code: 7}, {Code: 137, Signal: "SIGKILL"}} {
+		p := hold(t, "failed", want.Signal)
+		x, err := p.FollowExecs(Follow{Started: func(*Process, any) { t.Error("a program was started") }, Keeper: keeper()})
+		if err != nil {
+			t.Skipf("not allowed here: %v", err)
+		}
+		p.letGo(t)
+		if exit, stdout, _ := p.end(t); exit != want || stdout != "no such file or directory\n" {
+			t.Errorf("it ends with %v and writes %q, want %v", exit, stdout, want)
+		}
+		if err := x.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func failedRole(args []string) error {
+	runtime.LockOSThread() // the first, whose end is that of the process
+	fmt.Println(unix.Exec("/none/such", []string{"none"}, nil))
+	if args[0] != "" {
+		_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+	}
+	os.Exit(7)
+	return nil
 }
 
 // keeper runs Keep.

@@ -43,6 +43,8 @@ func init() {
 		"filter":       filterRole,
 		"limit":        limitRole,
 		"chain":        chainRole,
+		"signalled":    signalledRole,
+		"failed":       failedRole,
 		"follow":       followRole,
 		"keeper":       func([]string) error { return Keep() },
 	}
