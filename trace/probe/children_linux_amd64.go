@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ type group struct {
 	mu   sync.Mutex
 	root process
 	all  []*process       // in the order of their starts
-	pids map[int]*process // what runs there, or ran last
+	pids map[int]*process // what runs there, or ran last: see at
 }
 
 // process is one of them.
@@ -42,6 +43,7 @@ type process struct {
 	live   *Live      // nil: it is not recorded
 	from   *startCall // nil: not known
 	nodes  int        // of its trace
+	begun  string     // when its process was made, by the kernel's clock
 }
 
 // noticed is what is known of a program that is about to be started.
@@ -56,6 +58,7 @@ func (l *Live) follow(o Options) error {
 	g.o.Started, g.o.Children = nil, nil
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.root.live = l
+	g.root.begun = begun(l.Pid())
 	g.pids[l.Pid()] = &g.root
 	var err error
 	g.execs, err = l.r.proc.FollowExecs(ptrace.Follow{
@@ -110,10 +113,10 @@ func (p *process) startedBy() *process {
 func (g *group) notice(tid int) any {
 	pid, above := family(tid)
 	g.mu.Lock()
-	parent := g.pids[pid]
+	parent := g.at(pid)
 	for parent == nil && above > 1 {
 		// A process that a program of ours forked, or one of its threads.
-		if parent = g.pids[above]; parent == nil {
+		if parent = g.at(above); parent == nil {
 			_, above = family(above)
 		}
 	}
@@ -125,6 +128,26 @@ func (g *group) notice(tid int) any {
 	}
 	g.mu.Unlock()
 	return noticed{parent: parent}
+}
+
+// at returns what runs as a process; nil if it is none of those that were started, but has the
+// number of one that has ended.
+func (g *group) at(pid int) *process {
+	if p := g.pids[pid]; p != nil && p.begun != "" && p.begun == begun(pid) {
+		return p
+	}
+	return nil
+}
+
+// begun is when a process was made, in the kernel's ticks. An execve does not change it.
+func begun(pid int) string {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ") // behind the name, which may hold anything
+	const field = 22 - 3                                                            // the first of these is the third
+	if fields := strings.Fields(rest); len(fields) > field {
+		return fields[field]
+	}
+	return ""
 }
 
 // family returns the process of a thread, and that above it.
@@ -148,7 +171,7 @@ func family(tid int) (pid, parent int) {
 func (g *group) add(pid int, n noticed, p trace.Process) *process {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	one := &process{Process: p, number: len(g.all) + 1, parent: n.parent, from: n.from}
+	one := &process{Process: p, number: len(g.all) + 1, parent: n.parent, from: n.from, begun: begun(pid)}
 	g.all = append(g.all, one)
 	g.pids[pid] = one
 	return one

@@ -95,6 +95,20 @@ func (g recordedGroup) path(i int) (path, next string) {
 	return strings.Join(names, " "), next
 }
 
+// TestReusedNumber tells a process from an earlier one that had its number.
+func TestReusedNumber(t *testing.T) {
+	g := &group{pids: map[int]*process{}}
+	parent := func() *process { return g.notice(os.Getpid()).(noticed).parent }
+	us := g.add(os.Getpid(), noticed{parent: &g.root}, trace.Process{})
+	if parent() != us {
+		t.Error("what a process starts is not known to be its")
+	}
+	us.begun = "1" // long ago
+	if parent() != &g.root {
+		t.Error("what a process starts is said to be of one that has ended")
+	}
+}
+
 // TestChildren records what a program starts in many ways, and knows the call in which
 // each was started.
 func TestChildren(t *testing.T) {
