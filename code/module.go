@@ -3,6 +3,7 @@ package code
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -71,7 +72,10 @@ func readGoMod(file string) (*module, error) {
 	if err != nil {
 		return m, err
 	}
-	m.Path = modfile.ModulePath(text)
+	if m.Path = modfile.ModulePath(text); len(m.Path) > LongPath {
+		m.Path = ""
+		return m, fmt.Errorf("its module path has more than %d bytes, so the module is called by its directory", LongPath)
+	}
 	mod, err := modfile.ParseLax(file, text, nil)
 	if err != nil {
 		return m, errors.New("it does not parse: " + firstLine(err, file))

@@ -60,6 +60,10 @@ type Options struct {
 // wrote in Go's distribution has 1.3 MB, and generated ones of 10 MB hold tables.
 const Large = 4 << 20
 
+// LongPath is how many bytes the path of a directory, or of a module, may have: those of Go's own distribution and of its largest
+// programs have 150. An index of a database takes 2,700, of a module's path and a directory's together; a byte that is no UTF-8 takes three.
+const LongPath = 400
+
 // Scan lists the Go files and modules of a directory. It reads go.mod, go.work and
 // .gitignore files, git's index where something is ignored, and nothing else. Symbolic
 // links to directories are not followed, those to files are unless they lead out of the
@@ -192,7 +196,10 @@ func (s *scan) read(d directory, part *scan) (below []directory) {
 	for i := range list {
 		switch e := &list[i]; {
 		case e.kind.IsDir():
-			if b, ok := s.enter(d, e.name); ok {
+			b, ok := s.enter(d, e.name)
+			if ok && len(b.path) > LongPath {
+				part.gap(b.path, fmt.Errorf("its path has more than %d bytes, so it is left out", LongPath))
+			} else if ok {
 				below = append(below, b)
 			}
 		case e.isGo():

@@ -161,6 +161,9 @@ func (g *git) uncommitted(ctx context.Context, commit string, files []knowledge.
 	return h, nil
 }
 
+// tooLong reports whether a listing has left out the directory of a file.
+func tooLong(name string) bool { return strings.LastIndexByte(name, '/') > code.LongPath }
+
 // tree returns the Go files of a commit below the directory.
 func (g *git) tree(ctx context.Context, commit string) (map[string]knowledge.GitHash, error) {
 	list, err := g.list(ctx, commit, false)
@@ -169,7 +172,7 @@ func (g *git) tree(ctx context.Context, commit string) (map[string]knowledge.Git
 	}
 	files := map[string]knowledge.GitHash{}
 	for _, f := range list {
-		if !strings.HasSuffix(f.name, ".go") {
+		if !strings.HasSuffix(f.name, ".go") || tooLong(f.name) {
 			continue
 		}
 		var h knowledge.GitHash
@@ -253,7 +256,7 @@ func (g *git) commits(ctx context.Context, names []string) ([]knowledge.Commit, 
 		seconds, _ := strconv.ParseInt(parts[2], 10, 64) // a damaged date is 1970
 		c := knowledge.Commit{ID: parts[1], Time: time.Unix(seconds, 0).UTC(), Subject: parts[3]}
 		for parts = parts[4:]; len(parts) > 0 && parts[0] != ""; parts = parts[1:] {
-			if path := strings.TrimPrefix(parts[0], "\n"); strings.HasSuffix(path, ".go") {
+			if path := strings.TrimPrefix(parts[0], "\n"); strings.HasSuffix(path, ".go") && !tooLong(path) {
 				c.Files = append(c.Files, path)
 			}
 		}

@@ -1,10 +1,13 @@
 package index_test
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"path"
 	"strings"
 	"testing"
 
+	"tracerag/code"
 	"tracerag/code/words"
 	"tracerag/knowledge"
 	"tracerag/knowledge/index"
@@ -45,5 +48,48 @@ func TestLongNames(t *testing.T) {
 	}
 	if _, err := s.CallKey(t.Context(), 12345); err == nil || strings.Contains(err.Error(), "no rows") {
 		t.Errorf("the calls of an unknown repository: %v", err)
+	}
+}
+
+// TestLongPaths indexes directories and a module whose paths are longer than an index of a database takes, and that can't be
+// compressed. What is too long is left out, and said; all else is known.
+func TestLongPaths(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	name := func(letters string) string {
+		b := make([]byte, 90)
+		for i := range b {
+			b[i] = letters[random.IntN(len(letters))]
+		}
+		return string(b)
+	}
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	var dirs []string
+	for range 20 { // 1,800 bytes
+		dirs = append(dirs, name(letters))
+	}
+	long := path.Join(dirs...)
+	bytes := path.Join(name("\x80\x81\x82\x83\x84\x90\x91\xa0\xff"), name("\x80\x81\x82\x83\x84\x90\x91\xa0\xff"), name("\x80\x81\x82\x83\x84\x90\x91\xa0\xff"), name("\x80\x81\x82\x83\x84\x90\x91\xa0\xff"))
+	r := newRepo(t)
+	r.write("go.mod", "module example.com/"+path.Join(dirs[:4]...)+"\n")
+	r.write("a.go", "package a\n\nfunc Known() {}\n")
+	r.write(long+"/b.go", "package b\n\nfunc TooLong() {}\n")
+	r.write(bytes+"/c.go", "package c\n\nfunc Bytes() {}\n")
+	r.write("m/go.mod", "module example.com/"+long+"/"+long+"\n")
+	r.write("m/d.go", "package m\n\nfunc OfModule() {}\n")
+	r.commit("Add them")
+	r.write(long+"/b.go", "package b\n\nfunc TooLong2() {}\n")
+	r.commit("Change one")
+	s := open(t)
+	res := update(t, s, r.dir, index.Options{})
+	for name, want := range map[string]int{"Known": 1, "TooLong": 0, "Bytes": 1, "OfModule": 1} {
+		if list, err := s.Named(t.Context(), []string{name}, nil); err != nil || len(list) != want {
+			t.Errorf("%s: %d, %v, want %d", name, len(list), err, want)
+		}
+	}
+	if all, err := s.Repositories(t.Context()); err != nil || len(all) != 1 || all[0].Snapshot.Uncommitted != (code.Hash{}) {
+		t.Errorf("all is committed: %v, %v", all, err)
+	}
+	if gaps := fmt.Sprint(res.Gaps); !strings.Contains(gaps, "its path has more than 400 bytes") || !strings.Contains(gaps, "its module path has more than 400 bytes") {
+		t.Errorf("the gaps %.300s", gaps)
 	}
 }

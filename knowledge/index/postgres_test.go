@@ -23,6 +23,7 @@ func TestOnPostgres(t *testing.T) {
 	}{
 		{"Update", TestUpdate},
 		{"LongNames", TestLongNames},
+		{"LongPaths", TestLongPaths},
 		{"OtherEncodings", TestOtherEncodings},
 		{"Reader", TestReader},
 		{"DerivedFactsStay", TestDerivedFactsStay},
