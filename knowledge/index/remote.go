@@ -16,9 +16,15 @@ func (e *SecretURLError) Error() string {
 	return fmt.Sprintf("%s was given with a user, a password or a query: others can read the URL where it is kept\nleave them out; git's credential helper has passwords and tokens: git help gitcredentials", e.URL)
 }
 
+// mostURL is how long a git URL may be, in bytes: an index of a database takes no more than thrice that.
+const mostURL = 800
+
 // CheckURL returns why a git URL can't be kept for others to clone: it has a secret, or is none that [Clone]
 // takes.
 func CheckURL(raw string) error {
+	if len(raw) > mostURL {
+		return fmt.Errorf("the git URL has %d bytes, and may have %d", len(raw), mostURL)
+	}
 	shown, _, err := cloneAt(raw)
 	if err != nil {
 		return &CloneError{shown, err}

@@ -67,6 +67,9 @@ func TestRefs(t *testing.T) {
 
 // TestCheckURL refuses what others could read, and what no clone is made of.
 func TestCheckURL(t *testing.T) {
+	if err := index.CheckURL("https://example.com/" + strings.Repeat("x", 3000)); err == nil || !strings.Contains(err.Error(), "3020 bytes") || len(err.Error()) > 100 {
+		t.Errorf("a URL that no index takes: %v", err)
+	}
 	for _, url := range []string{"https://example.com/a/b", "https://example.com/a/b#v1", "ssh://git@example.com/a/b", "git@example.com:a/b", "git@example.com:a/b#main", "file:///a/b"} {
 		if err := index.CheckURL(url); err != nil {
 			t.Errorf("%s: %v", url, err)
