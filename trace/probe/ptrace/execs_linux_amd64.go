@@ -54,6 +54,7 @@ type Execs struct {
 	stopped  *os.File // closed: serve returns
 	stop     *os.File
 	alive    *os.File       // closed: the keeper answers
+	ends     *os.File       // its other end
 	answers  sync.WaitGroup // that are to be given
 	handlers sync.WaitGroup
 	ended    chan struct{}
@@ -62,6 +63,7 @@ type Execs struct {
 	mu       sync.Mutex
 	noticed  map[int]*starting // by thread
 	stopping bool
+	closed   bool
 	started  sync.WaitGroup // calls of Started
 }
 
@@ -96,13 +98,15 @@ func (x *Execs) prepare() (err error) {
 	if x.notices, err = newNotices(); err != nil {
 		return err
 	}
-	x.alive, err = startKeeper(x.follow.Keeper, x.listener, x.notices.file)
-	return err
+	return x.keep()
 }
 
 // close gives back what is needed no more. From then on the keeper answers.
 func (x *Execs) close() {
-	for _, f := range []*os.File{x.listener, x.stopped, x.stop, x.alive} {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.closed = true
+	for _, f := range []*os.File{x.listener, x.stopped, x.stop, x.alive, x.ends} {
 		if f != nil {
 			f.Close()
 		}

@@ -219,7 +219,11 @@ func failedRole(args []string) error {
 
 // keeper runs Keep.
 func keeper() []string {
-	return []string{"/usr/bin/env", roleVariable + "=keeper", "/proc/" + fmt.Sprint(os.Getpid()) + "/exe"}
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return []string{"/usr/bin/env", roleVariable + "=keeper", self}
 }
 
 // followRole follows a role that it starts, and ends with its code.
@@ -295,4 +299,79 @@ func TestFollowerKilled(t *testing.T) {
 	if whole < rounds/3 {
 		t.Errorf("only %d of %d chains had begun", whole, rounds)
 	}
+}
+
+// TestKeeperKilled kills the keeper, and then who follows a chain of programs: another keeper
+// is there.
+func TestKeeperKilled(t *testing.T) {
+	alone := hold(t, "chain")
+	alone.letGo(t)
+	_, want, _ := alone.end(t)
+	whole := 0
+	for range 10 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := plainRole("follow", "chain")
+		cmd.Stdout = w
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		first := keeperOf(cmd.Process.Pid, 0)
+		second := 0
+		if first > 0 {
+			_ = unix.Kill(first, unix.SIGKILL)
+			second = keeperOf(cmd.Process.Pid, first)
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = r.SetReadDeadline(time.Now().Add(testTimeout))
+		got, err := io.ReadAll(r)
+		r.Close()
+		if strings.Contains(string(got), "not allowed") {
+			t.Skip(string(got))
+		}
+		if err != nil {
+			t.Fatalf("the chain goes on forever: %v; it has written %q", err, got)
+		}
+		if second == 0 || len(got) == 0 { // it had ended, or had not begun
+			continue
+		}
+		whole++
+		if string(got) != want {
+			t.Errorf("the chain writes %q, want %q", got, want)
+		}
+	}
+	if whole < 3 {
+		t.Errorf("only %d chains ran when both were killed", whole)
+	}
+}
+
+// keeperOf waits for a keeper that a process has started, another one than a first; 0 if it has none
+// any more.
+func keeperOf(pid, first int) int {
+	for range 200 {
+		list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+		for _, thread := range threads {
+			of, _ := os.ReadFile(thread)
+			list = append(append(list, ' '), of...)
+		}
+		if err != nil {
+			return 0
+		}
+		for _, one := range strings.Fields(string(list)) {
+			var child int
+			fmt.Sscan(one, &child)
+			command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))
+			environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", child))
+			if child != first && strings.Contains(string(environ)+string(command), roleVariable+"=keeper") {
+				return child
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return 0
 }

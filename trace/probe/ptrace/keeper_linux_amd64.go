@@ -23,27 +23,52 @@ const (
 	keeperAlive // ends when we do
 )
 
-// startKeeper starts a command that runs Keep. Closing what it returns lets it begin.
-func startKeeper(command []string, listener, notices *os.File) (alive *os.File, err error) {
-	if len(command) == 0 {
-		return nil, errors.New("no keeper is given")
+// mostKeepers bounds how often one is started: each that ends before us was killed, or is no
+// keeper.
+const mostKeepers = 100
+
+// keep starts a keeper, and another one whenever that ends before us.
+func (x *Execs) keep() error {
+	if len(x.follow.Keeper) == 0 {
+		return errors.New("no keeper is given")
 	}
-	ours, theirs, err := os.Pipe()
+	var err error
+	if x.alive, x.ends, err = pipe(); err != nil {
+		return err
+	}
+	keeper, err := x.startKeeper()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ours, theirs = theirs, ours // it reads
-	defer theirs.Close()
-	cmd := exec.Command(command[0], command[1:]...)
-	cmd.ExtraFiles = []*os.File{listener, notices, theirs}
+	go func() {
+		for range mostKeepers {
+			_ = keeper.Wait()
+			x.mu.Lock()
+			if !x.closed {
+				keeper, err = x.startKeeper()
+			}
+			end := x.closed || err != nil
+			x.mu.Unlock()
+			if end {
+				return
+			}
+		}
+	}()
+	return nil
+}
+
+// pipe returns what is to be closed for the other to end.
+func pipe() (write, read *os.File, err error) {
+	read, write, err = os.Pipe()
+	return write, read, err
+}
+
+func (x *Execs) startKeeper() (*exec.Cmd, error) {
+	cmd := exec.Command(x.follow.Keeper[0], x.follow.Keeper[1:]...)
+	cmd.ExtraFiles = []*os.File{x.listener, x.notices.file, x.ends}
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no signal of a terminal
-	if err := cmd.Start(); err != nil {
-		ours.Close()
-		return nil, err
-	}
-	go cmd.Wait()
-	return ours, nil
+	return cmd, cmd.Start()
 }
 
 // Keep is what a keeper does, to its end: when nobody is followed any more.
