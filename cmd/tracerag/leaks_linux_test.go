@@ -80,6 +80,7 @@ func TestEverySecretAgainstEveryOutput(t *testing.T) {
 	}
 	t.Run("mcp", func(t *testing.T) { l.t = t; l.agent() })
 	t.Run("view", func(t *testing.T) { l.t = t; l.view() })
+	t.Run("worker", func(t *testing.T) { l.t = t; l.worker() })
 	t.Run("repositories", func(t *testing.T) { l.t = t; l.repositories() })
 	l.t = t
 	l.sent()
