@@ -320,3 +320,16 @@ func TestGuestsAreNotCopied(t *testing.T) {
 		t.Errorf("the copy has %v and %v: %v, %v", tokens, questions, err, err2)
 	}
 }
+
+// TestNoSecrets refuses what has not the form of a secret, also when nobody can be asked.
+func TestNoSecrets(t *testing.T) {
+	secret := newSecret()
+	if !isSecret(secret) {
+		t.Errorf("%s is none", secret)
+	}
+	for _, text := range []string{"", secretStart, secret[1:], secret + "a", secret[:len(secret)-1], secretStart + strings.Repeat("A", 40), strings.Replace(secret, "_", "-", 1)} {
+		if _, err := (&Store{}).Holder(t.Context(), text); !errors.Is(err, knowledge.ErrNoToken) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
