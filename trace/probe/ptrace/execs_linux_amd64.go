@@ -68,7 +68,7 @@ type Execs struct {
 }
 
 // errListener: the kernel allows one such filter in a process and its ancestors.
-var errListener = errors.New("somebody already listens to the system calls of this process, as a container's runtime does")
+var errListener = errors.New("a container's runtime, another tracerag or the like already watches its system calls")
 
 // FollowExecs begins to follow a process that is held before its first instruction, to the
 // end of its last descendant or until Stop. Without CAP_SYS_ADMIN setuid programs get no
@@ -84,6 +84,9 @@ func (p *Process) FollowExecs(f Follow) (*Execs, error) {
 	}
 	if err != nil {
 		x.close()
+		if errors.Is(err, errListener) {
+			return nil, errListener
+		}
 		return nil, fmt.Errorf("its programs cannot be followed: %w", err)
 	}
 	go x.serve()
