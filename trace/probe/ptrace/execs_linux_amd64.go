@@ -279,7 +279,7 @@ type starting struct {
 
 // handle lets a thread go on with its execve, and gives the program that it becomes to Started.
 func (x *Execs) handle(n *notice) {
-	p := &Process{tr: newTracer(), ended: make(chan struct{})}
+	p := &Process{tr: newTracer(), ended: make(chan struct{}), followed: true}
 	tid := int(n.pid)
 	s, file := x.notice(n)
 	var err error

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,7 +21,7 @@ var ErrFiltered = errors.New("it filters its system calls")
 //   - has no filter, or
 //   - has them suspended as long as we hold it, which the kernel allows root, or
 //   - has no more of them than we have ourselves, as everybody in a container has those of
-//     the container.
+//     the container, and the one by which we follow it.
 //
 // A process that was started has not run yet: there we try.
 
@@ -48,6 +49,13 @@ func (p *Process) passFilters(t *thread) error {
 	const mode, number = "Seccomp", "Seccomp_filters" // the kernel tells the second since 5.9
 	if ours[mode] == theirs[mode] && ours[number] == theirs[number] {
 		return nil
+	}
+	if p.followed {
+		n, e1 := strconv.Atoi(ours[number])
+		m, e2 := strconv.Atoi(theirs[number])
+		if e1 == nil && e2 == nil && m == n+1 {
+			return nil
+		}
 	}
 	return fmt.Errorf("%w (seccomp), and might be killed for those that recording needs: attach to it as root outside of containers, or start it by tracerag run", ErrFiltered)
 }

@@ -31,6 +31,7 @@ type Process struct {
 	refuge  refuge
 	stop    bool // a SIGSTOP came while it was held
 
+	followed    bool // by a filter of ours
 	keepFilters bool // in tests: as if we may not suspend them
 
 	watch sync.Once  // begins to wait for its end
