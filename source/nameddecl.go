@@ -7,10 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"tracerag/code"
 )
@@ -49,7 +47,7 @@ func (r *Resolver) Named(t Text) []Decl {
 		if n.Package != "" {
 			pkg = r.importedAs(f, n.Package)
 		}
-		if d := r.declaration(pkg, n.Name); d != nil && !seen[d] {
+		if d := pkg[n.Name]; d != nil && !seen[d] {
 			seen[d] = true
 			out = append(out, *d)
 		}
@@ -75,6 +73,18 @@ type declaredIn struct {
 	decls   []*Decl
 }
 
+// declarationsIn reads and indexes a file once; it is empty when that cannot be read.
+func (r *Resolver) declarationsIn(pl place) *declaredIn {
+	if d := r.declared[pl.path]; d != nil {
+		return d
+	}
+	f, loaded := r.files[pl.path]
+	if !loaded {
+		f = read(pl)
+	}
+	return r.declare(pl, f)
+}
+
 // declare indexes a file, nil if it cannot be read.
 func (r *Resolver) declare(pl place, f *file) *declaredIn {
 	out := &declaredIn{}
@@ -98,20 +108,8 @@ func (r *Resolver) declare(pl place, f *file) *declaredIn {
 	return out
 }
 
-// globals are the declarations of a package. Its files are indexed as they are needed: the
-// tables of a package for system calls or Unicode take longer than all the rest.
-type globals struct {
-	name  string // of the package
-	files []unindexed
-	found map[string]*Decl // nil: the package has none of that name
-}
-
-// unindexed is a file of a package, and its text if it is not indexed yet.
-type unindexed struct {
-	place
-	text    []byte
-	modTime time.Time
-}
+// globals are the declarations of a package, by name.
+type globals map[string]*Decl
 
 type packageKey struct {
 	dir, name string
@@ -120,79 +118,54 @@ type packageKey struct {
 
 // packageAt returns the declarations of the package that a file belongs to. Those
 // of test files are visible to test files only.
-func (r *Resolver) packageAt(at place, name string) *globals {
+func (r *Resolver) packageAt(at place, name string) globals {
 	test := strings.HasSuffix(at.path, "_test.go")
 	key := packageKey{filepath.Dir(at.path), name, test}
 	if g, ok := r.packages[key]; ok {
 		return g
 	}
+	g := globals{}
+	r.packages[key] = g
 	var own []place
 	for _, pl := range r.siblings(at, ".go") {
 		if test || !strings.HasSuffix(pl.path, "_test.go") {
 			own = append(own, pl)
 		}
 	}
-	g := &globals{name: name, files: r.readAhead(own, at.path), found: map[string]*Decl{}}
-	r.packages[key] = g
+	builds := r.readAhead(own, at.path)
+	for i, pl := range own {
+		if !builds[i] {
+			continue
+		}
+		in := r.declarationsIn(pl)
+		if in.pkgName != name {
+			continue
+		}
+		for _, d := range in.decls {
+			for _, n := range d.Names {
+				if g[n] == nil && n != "_" {
+					g[n] = d
+				}
+			}
+		}
+	}
 	return g
 }
 
-// declaration returns the declaration of a name in a package, nil if there is none: the
-// first one by the names of its files.
-func (r *Resolver) declaration(g *globals, name string) *Decl {
-	if g == nil || name == "_" {
-		return nil
-	}
-	if d, ok := g.found[name]; ok {
-		return d
-	}
-	g.found[name] = nil
-	for i := range g.files {
-		for _, d := range r.declaredBy(&g.files[i], g.name, name) {
-			if slices.Contains(d.Names, name) {
-				g.found[name] = d
-				return d
-			}
-		}
-	}
-	return nil
-}
-
-// declaredBy returns what a file of a package declares; nothing, if it does not declare a name.
-func (r *Resolver) declaredBy(f *unindexed, pkgName, name string) []*Decl {
-	in := r.declared[f.path]
-	if in == nil {
-		indexed, ok := r.files[f.path]
-		if !ok {
-			if !mayDeclare(f.text, name) {
-				return nil
-			}
-			indexed = parseGo(f.place, f.text, f.modTime)
-		}
-		in, f.text = r.declare(f.place, indexed), nil
-	}
-	if in.pkgName != pkgName {
-		return nil
-	}
-	return in.decls
-}
-
-// readAhead reads the files of a package, of which one is part of the program, on all
-// processors, and returns those that are.
-func (r *Resolver) readAhead(files []place, known string) []unindexed {
-	builds, texts := make([]bool, len(files)), make([]unindexed, len(files))
+// readAhead reads and indexes the files of a package, of which one is part of the program,
+// on all processors, and reports which of them are.
+func (r *Resolver) readAhead(files []place, known string) (builds []bool) {
+	builds = make([]bool, len(files))
+	parsed, made := make([]*file, len(files)), make([]bool, len(files))
 	var wg sync.WaitGroup
 	next := make(chan int)
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
 			for i := range next {
 				pl := files[i]
-				texts[i].place = pl
 				_, loaded := r.files[pl.path]
 				if builds[i] = pl.path == known || r.builds(pl.path); builds[i] && !loaded && r.declared[pl.path] == nil {
-					var err error
-					texts[i].text, texts[i].modTime, err = readRegular(pl.root, pl.path)
-					builds[i] = err == nil
+					parsed[i], made[i] = read(pl), true
 				}
 			}
 		})
@@ -202,8 +175,12 @@ func (r *Resolver) readAhead(files []place, known string) []unindexed {
 	}
 	close(next)
 	wg.Wait()
-	at := 0
-	return slices.DeleteFunc(texts, func(unindexed) bool { at++; return !builds[at-1] })
+	for i, pl := range files {
+		if made[i] {
+			r.declare(pl, parsed[i])
+		}
+	}
+	return builds
 }
 
 // builds reports whether a file is part of the program, as far as its name and
@@ -222,7 +199,7 @@ func (r *Resolver) builds(file string) bool {
 }
 
 // importedAs returns the globals of the package that a file imports by a name.
-func (r *Resolver) importedAs(f *file, name string) *globals {
+func (r *Resolver) importedAs(f *file, name string) globals {
 	for _, i := range f.imports {
 		if i.Name != "" && i.Name != name || i.Name == "" && !mayBeNamed(i.Path, name) {
 			continue
@@ -262,29 +239,10 @@ func (r *Resolver) anyFileOf(importPath string) (at place, pkgName string) {
 			if strings.HasSuffix(sib.path, "_test.go") || !r.builds(sib.path) {
 				continue
 			}
-			if name := r.packageOf(sib); name != "" {
-				return sib, name
+			if in := r.declarationsIn(sib); in.pkgName != "" {
+				return sib, in.pkgName
 			}
 		}
 	}
 	return place{}, ""
-}
-
-// packageOf returns the name of the package that a file says it is of; "" if it does not.
-func (r *Resolver) packageOf(pl place) string {
-	if f := r.files[pl.path]; f != nil {
-		return f.pkgName
-	}
-	if in := r.declared[pl.path]; in != nil {
-		return in.pkgName
-	}
-	text, _, err := readRegular(pl.root, pl.path)
-	if err != nil {
-		return ""
-	}
-	f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly)
-	if err != nil {
-		return ""
-	}
-	return f.Name.Name
 }

@@ -133,7 +133,7 @@ type Resolver struct {
 	files map[string]*file   // by path; nil: cannot be read
 	dirs  map[string][]place // Go files of a directory, by its path
 
-	packages map[packageKey]*globals
+	packages map[packageKey]globals
 	declared map[string]*declaredIn // by path
 }
 
@@ -146,7 +146,7 @@ func New(c Config) *Resolver {
 		files:  make(map[string]*file),
 		dirs:   make(map[string][]place),
 
-		packages: make(map[packageKey]*globals),
+		packages: make(map[packageKey]globals),
 		declared: make(map[string]*declaredIn),
 	}
 }
