@@ -45,17 +45,27 @@ const kept = 28 * 24 * time.Hour
 // Locate has workers find the places of reports, all or none. What was asked before is asked again: the code may have changed. Until then
 // the old answer stays. It returns how many jobs are new.
 func (q *Queue) Locate(ctx context.Context, list []Asking, p Priority) (added int, err error) {
+	return q.ask(ctx, "report", len(list), p, func(tx pgx.Tx, i int) (Task, error) {
+		a := Asking{postgresText(list[i].ID), postgresText(list[i].Report), postgresText(list[i].In)}
+		_, err := tx.Exec(ctx, "INSERT INTO report (project, key, id, text, within) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (project, key) DO UPDATE SET asked = now()", q.project, a.key(), a.ID, a.Report, a.In)
+		return Task{Locate, a.ID, a.key()}, err
+	})
+}
+
+// ask adds jobs whose questions are rows of a table, each with its answer later: all n or none. insert makes the row of one, and says what
+// its job is. Rows that were asked long ago are removed.
+func (q *Queue) ask(ctx context.Context, table string, n int, p Priority, insert func(tx pgx.Tx, i int) (Task, error)) (added int, err error) {
 	err = q.store.Transaction(ctx, func(tx pgx.Tx) error {
 		added = 0
-		if _, err := tx.Exec(ctx, "DELETE FROM report WHERE asked < now() - $1::interval", kept); err != nil {
+		if _, err := tx.Exec(ctx, "DELETE FROM "+table+" WHERE asked < now() - $1::interval", kept); err != nil {
 			return err
 		}
-		for i := range list {
-			a := Asking{postgresText(list[i].ID), postgresText(list[i].Report), postgresText(list[i].In)}
-			if _, err := tx.Exec(ctx, "INSERT INTO report (project, key, id, text, within) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (project, key) DO UPDATE SET asked = now()", q.project, a.key(), a.ID, a.Report, a.In); err != nil {
+		for i := range n {
+			t, err := insert(tx, i)
+			if err != nil {
 				return err
 			}
-			_, isNew, err := q.add(ctx, tx, Task{Locate, a.ID, a.key()}, p)
+			_, isNew, err := q.add(ctx, tx, t, p)
 			if err != nil {
 				return err
 			}

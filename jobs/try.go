@@ -64,28 +64,12 @@ type Tried struct {
 // Try has workers judge changes, all or none. What was asked before is judged again: the code may have changed. Until then the old
 // verdict stays. It returns how many jobs are new. Nothing in a change is secret, and each passes [Candidate.Check].
 func (q *Queue) Try(ctx context.Context, list []Candidate, p Priority) (added int, err error) {
-	err = q.store.Transaction(ctx, func(tx pgx.Tx) error {
-		added = 0
-		if _, err := tx.Exec(ctx, "DELETE FROM candidate WHERE asked < now() - $1::interval", kept); err != nil {
-			return err
-		}
-		for i := range list {
-			c := Candidate{postgresText(list[i].ID), index.Shown(list[i].URL), postgresText(list[i].Test), postgresText(list[i].Change)}
-			if _, err := tx.Exec(ctx, "INSERT INTO candidate (project, key, id, url, test, change) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (project, key) DO UPDATE SET asked = now()",
-				q.project, c.key(), c.ID, c.URL, c.Test, c.Change); err != nil {
-				return err
-			}
-			_, isNew, err := q.add(ctx, tx, Task{Try, c.ID, c.key()}, p)
-			if err != nil {
-				return err
-			}
-			if isNew {
-				added++
-			}
-		}
-		return nil
+	return q.ask(ctx, "candidate", len(list), p, func(tx pgx.Tx, i int) (Task, error) {
+		c := Candidate{postgresText(list[i].ID), index.Shown(list[i].URL), postgresText(list[i].Test), postgresText(list[i].Change)}
+		_, err := tx.Exec(ctx, "INSERT INTO candidate (project, key, id, url, test, change) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (project, key) DO UPDATE SET asked = now()",
+			q.project, c.key(), c.ID, c.URL, c.Test, c.Change)
+		return Task{Try, c.ID, c.key()}, err
 	})
-	return added, err
 }
 
 // Tried lists the changes of some IDs, or all, in the order in which they were asked. The changes themselves are left out.

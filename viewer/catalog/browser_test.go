@@ -244,7 +244,7 @@ func testLinks(t *testing.T, b *browsertest.Browser) {
 	v.Quiet()
 }
 
-// testTokens: who has no token is asked for one, is told when it was revoked, and reads on with a good one.
+// testTokens opens the page without a token, with a revoked one and with a good one: it asks for one, says that it was revoked, and goes on.
 func testTokens(t *testing.T, b *browsertest.Browser) {
 	f := newFixture(t)
 	base, _ := serve(t, f.content, guests)
