@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +42,7 @@ type process struct {
 	live   *Live      // nil: it is not recorded
 	from   *startCall // nil: not known
 	nodes  int        // of its trace
-	begun  string     // when its process was made, by the kernel's clock
+	begun  uint64     // when its process was made, by the kernel's clock
 }
 
 // noticed is what is known of a program that is about to be started.
@@ -75,8 +74,7 @@ func (l *Live) follow(o Options) error {
 	return nil
 }
 
-// settle ends the recording of those that still run, when the target has ended, and returns
-// all of them.
+// settle ends the recording of those that still run, when the target has ended.
 func (g *group) settle() {
 	g.cancel()
 	_ = g.execs.Stop()
@@ -133,37 +131,26 @@ func (g *group) notice(tid int) any {
 // at returns what runs as a process; nil if it is none of those that were started, but has the
 // number of one that has ended.
 func (g *group) at(pid int) *process {
-	if p := g.pids[pid]; p != nil && p.begun != "" && p.begun == begun(pid) {
+	if p := g.pids[pid]; p != nil && p.begun != 0 && p.begun == begun(pid) {
 		return p
 	}
 	return nil
 }
 
-// begun is when a process was made, in the kernel's ticks. An execve does not change it.
-func begun(pid int) string {
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ") // behind the name, which may hold anything
-	const field = 22 - 3                                                            // the first of these is the third
-	if fields := strings.Fields(rest); len(fields) > field {
-		return fields[field]
-	}
-	return ""
+// begun is when a process was made, 0 if that is not known. An execve does not change it.
+func begun(pid int) uint64 {
+	ticks, _, _ := processStart(strconv.Itoa(pid))
+	return ticks
 }
 
 // family returns the process of a thread, and that above it.
 func family(tid int) (pid, parent int) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
+	status, err := ptrace.Status(tid)
 	if err != nil {
 		return 0, 0
 	}
-	for line := range strings.Lines(string(status)) {
-		switch key, value, _ := strings.Cut(line, ":"); key {
-		case "Tgid":
-			pid, _ = strconv.Atoi(strings.TrimSpace(value))
-		case "PPid":
-			parent, _ = strconv.Atoi(strings.TrimSpace(value))
-		}
-	}
+	pid, _ = strconv.Atoi(status["Tgid"])
+	parent, _ = strconv.Atoi(status["PPid"])
 	return pid, parent
 }
 

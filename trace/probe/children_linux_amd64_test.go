@@ -103,7 +103,7 @@ func TestReusedNumber(t *testing.T) {
 	if parent() != us {
 		t.Error("what a process starts is not known to be its")
 	}
-	us.begun = "1" // long ago
+	us.begun = 1 // long ago
 	if parent() != &g.root {
 		t.Error("what a process starts is said to be of one that has ended")
 	}

@@ -59,7 +59,7 @@ func attachError(pid int, err error) error {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH):
 		return fmt.Errorf("process %d not found: %w", pid, err)
 	case errors.Is(err, fs.ErrPermission):
-		if status, e := readStatus(pid); e == nil && status["TracerPid"] != "0" {
+		if status, e := Status(pid); e == nil && status["TracerPid"] != "0" {
 			return fmt.Errorf("process %d: %w: process %s, a debugger or strace, traces it: end that first", pid, ErrPtrace, status["TracerPid"])
 		}
 		return fmt.Errorf("process %d: %w: %w\nwithout root it must be a process of the same user, and not one with privileges (setuid, capabilities)\n%s", pid, ErrPtrace, err, ptraceHints())

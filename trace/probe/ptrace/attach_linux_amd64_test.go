@@ -44,7 +44,7 @@ func TestAttachBusy(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if status, err := readStatus(r.pid()); err != nil || status["TracerPid"] != "0" {
+	if status, err := Status(r.pid()); err != nil || status["TracerPid"] != "0" {
 		t.Errorf("still traced by %s, %v", status["TracerPid"], err)
 	}
 	r.end(t, "done 0\n")

@@ -43,7 +43,7 @@ func ptraceHints() string {
 			hints = append(hints, "/proc/sys/kernel/yama/ptrace_scope is "+scope+": 0 permits it, 1 permits it for programs that are started here, 2 for root, 3 forbids it")
 		}
 	}
-	if status, err := readStatus(os.Getpid()); err == nil {
+	if status, err := Status(os.Getpid()); err == nil {
 		if s := status["Seccomp"]; s != "" && s != "0" {
 			hints = append(hints, "a seccomp filter is in force, as in containers: run the container with --cap-add=SYS_PTRACE or a seccomp profile that has ptrace")
 		}
@@ -85,8 +85,8 @@ func startError(path, file string, err error) error {
 	return fmt.Errorf("%s: starting it: %w", path, err)
 }
 
-// readStatus reads the lines of /proc/PID/status.
-func readStatus(pid int) (map[string]string, error) {
+// Status returns what the kernel says of a process or thread, by the names in /proc/PID/status.
+func Status(pid int) (map[string]string, error) {
 	return readStatusFile(fmt.Sprintf("/proc/%d/status", pid))
 }
 

@@ -92,7 +92,7 @@ func TestFollowExecs(t *testing.T) {
 	}
 	missed := func(tid int, file string, _ any, err error) { t.Errorf("thread %d, %s: %v", tid, file, err) }
 	notice := func(tid int) any {
-		status, err := readStatus(tid)
+		status, err := Status(tid)
 		if err != nil {
 			t.Error(err)
 		}

@@ -42,7 +42,7 @@ func (p *Process) passFilters(t *thread) error {
 	if err == nil || err == unix.ESRCH {
 		return err
 	}
-	ours, e := readStatus(os.Getpid())
+	ours, e := Status(os.Getpid())
 	if e != nil {
 		return e
 	}

@@ -77,7 +77,7 @@ func TestAttachFiltered(t *testing.T) {
 						t.Errorf("sharing memory: %v, want ErrFiltered", err)
 					case which == "all threads" && !keep && err != nil && (os.Geteuid() == 0 || !errors.Is(err, ErrFiltered)):
 						// Root may be in a container.
-						if ours, e := readStatus(os.Getpid()); e != nil || !filtered(ours) {
+						if ours, e := Status(os.Getpid()); e != nil || !filtered(ours) {
 							t.Errorf("sharing memory: %v", err)
 						}
 					}

@@ -46,7 +46,7 @@ func TestRefuge(t *testing.T) {
 				}
 				p.release()
 				eventually(t, "it is let go", func() bool {
-					status, err := readStatus(p.pid)
+					status, err := Status(p.pid)
 					return err == nil && status["TracerPid"] == "0"
 				})
 				// A thread that has ended has no mask, and Go blocks all signals for

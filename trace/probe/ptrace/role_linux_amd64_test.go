@@ -128,7 +128,7 @@ func surroundingsRole([]string) error {
 		s.Descriptors = append(s.Descriptors, name+" "+link)
 	}
 	slices.Sort(s.Descriptors)
-	status, err := readStatus(os.Getpid())
+	status, err := Status(os.Getpid())
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func limitRole(args []string) error {
 	defer p.Abandon()
 	which, room := unix.RLIMIT_FSIZE, uint64(1<<30)
 	if args[0] == "space" {
-		status, err := readStatus(os.Getpid())
+		status, err := Status(os.Getpid())
 		if err != nil {
 			return err
 		}
@@ -394,7 +394,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 // state is a letter such as R, S, T (stopped), t (held), Z; empty if there is no
 // such process.
 func state(pid int) string {
-	status, err := readStatus(pid)
+	status, err := Status(pid)
 	if err != nil {
 		return ""
 	}

@@ -125,7 +125,7 @@ func (p *Process) mapShared(addr, size uint64, fd uintptr) error {
 
 // locksMemory reports whether a process has memory that is locked.
 func locksMemory(pid int) (bool, error) {
-	status, err := readStatus(pid)
+	status, err := Status(pid)
 	locked := status["VmLck"]
 	return locked != "" && locked != "0 kB", err
 }

@@ -150,7 +150,7 @@ func checkFormat(file string) error {
 // checkPrivileges refuses a program to which the kernel would give privileges,
 // but not while we trace it.
 func checkPrivileges(file string) error {
-	status, err := readStatus(os.Getpid())
+	status, err := Status(os.Getpid())
 	if err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func (p *Process) step(t *thread) error {
 	// A single step is reported by a SIGTRAP that is forced: the kernel would
 	// unblock it, and have it no longer ignored.
 	trap := setOf(unix.SIGTRAP)
-	status, err := readStatus(p.pid)
+	status, err := Status(p.pid)
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func TestTracedAgain(t *testing.T) {
 	if line, err := p.stdout.ReadString('\n'); line != "running\n" || err != nil {
 		t.Fatalf("the program that a held program holds says %q, %v", line, err)
 	}
-	if status, err := readStatus(p.Pid()); err != nil || status["TracerPid"] != "0" {
+	if status, err := Status(p.Pid()); err != nil || status["TracerPid"] != "0" {
 		t.Errorf("still traced by %s, %v", status["TracerPid"], err)
 	}
 	runtime.LockOSThread()
