@@ -34,6 +34,7 @@ func TestStore(t *testing.T, newPlace func(t testing.TB) Place) {
 		{"Summaries", testSummaries},
 		{"Answers", testAnswers},
 		{"Vectors", testVectors},
+		{"Nearest", testNearest},
 		{"Bytes", testBytes},
 		{"Concurrent", testConcurrent},
 		{"Interrupted", testInterrupted},

@@ -344,46 +344,6 @@ func testVocabularies(t *testing.T, at At) {
 	is("[{0 0 [0 0 0 0 0] [0 0 0 0 0]} {2 0 [2 1 1 2 0] [0 0 0 0 0]}]")
 }
 
-// testVectors keeps vectors and finds the nearest.
-func testVectors(t *testing.T, at At) {
-	s, ctx := at.open(t), t.Context()
-	id, _ := begin(t, s, "/one", file("a.go", "example.com/r", map[string]string{"A": "", "B": "", "C": ""}), file("a_test.go", "example.com/r", map[string]string{"TestA": ""}))
-	two, _ := begin(t, s, "/two", file("a.go", "example.com/r", map[string]string{"A": "", "B": "", "C": ""}))
-	left, err := s.Unembedded(ctx, "m", nil, 10) // equal ones in two repositories have one vector
-	if symbols(t, left, err) != "a.go A, a.go B, a.go C" {
-		t.Fatalf("unembedded: %s", symbols(t, left, err))
-	}
-	values := [][]float32{{1, 0, 0}, {1, 1, 0}, {0, 0, 5}}
-	var vectors []knowledge.Vector
-	for i, d := range left {
-		vectors = append(vectors, knowledge.Vector{Tokens: d.Tokens, Comments: d.Comments, Values: values[i]})
-	}
-	for range 2 {
-		if err := s.SetVectors(ctx, "m", vectors[:2]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if left, err = s.Unembedded(ctx, "m", []int64{two}, 10); symbols(t, left, err) != "a.go C" {
-		t.Errorf("then unembedded: %s", symbols(t, left, err))
-	}
-	if err := s.SetVectors(ctx, "m", vectors[2:]); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SetVectors(ctx, "other", []knowledge.Vector{{Tokens: vectors[0].Tokens, Values: []float32{0, 0, 1}}}); err != nil {
-		t.Fatal(err)
-	}
-	near, err := s.Nearest(ctx, "m", []float32{3, 1, 0}, []int64{id}, 2)
-	if err != nil || len(near) != 2 || near[0].Name != "A" || near[1].Name != "B" || near[0].Cosine < .9486 || near[0].Cosine > .9488 || near[0].Repository != id {
-		t.Errorf("nearest: %+v, %v", near, err)
-	}
-	if near, err = s.Nearest(ctx, "m", []float32{3, 1}, nil, 2); err != nil || len(near) > 0 {
-		t.Errorf("of another length: %+v, %v", near, err)
-	}
-	if near, err = s.Nearest(ctx, "m", []float32{0, 0, 1}, nil, 10); err != nil || len(near) != 6 || near[0].Name != "C" || near[1].Name != "C" {
-		t.Errorf("in all: %+v, %v", near, err)
-	}
-}
-
 // testBytes keeps texts that are no UTF-8, and bytes that databases have their own ways with: a literal
 // of a program may have any.
 func testBytes(t *testing.T, at At) {

@@ -34,31 +34,34 @@ func product(a, b []byte) (sum float64) {
 	return sum
 }
 
+// Nearby finds the declarations whose vectors are nearest to one.
+type Nearby struct {
+	asked []byte
+	list  []scored
+}
+
 type scored struct {
 	decl   int64
 	cosine float64
 }
 
-// Nearest returns the declarations of a query (id, and the vector as [Numbers] made it) that are nearest to
-// a vector. Decls looks them up.
-func Nearest(q Query, to []float32, limit int, decls func(ids []int64) ([]knowledge.Decl, error)) ([]knowledge.Near, error) {
-	asked := Numbers(to)
-	var list []scored
-	if err := q.Each(func(scan Scan) error {
-		var decl int64
-		var numbers []byte
-		if err := scan(&decl, &numbers); err != nil {
-			return err
-		}
-		if len(numbers) == len(asked) { // another length is of another model with that name
-			list = append(list, scored{decl, product(asked, numbers)})
-		}
-		return nil
-	}); err != nil {
-		return nil, err
+// NearTo begins to look for what is nearest to a vector.
+func NearTo(v []float32) *Nearby { return &Nearby{asked: Numbers(v)} }
+
+// Add adds a declaration with its vector, as [Numbers] made it.
+func (n *Nearby) Add(decl int64, numbers []byte) {
+	if len(numbers) != len(n.asked) { // it is of another model with that name
+		return
 	}
-	slices.SortFunc(list, func(a, b scored) int { return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(a.decl, b.decl)) })
-	list = list[:min(limit, len(list))]
+	if cosine := product(n.asked, numbers); !math.IsNaN(cosine) {
+		n.list = append(n.list, scored{decl, cosine})
+	}
+}
+
+// Nearest returns those of the declarations that are nearest, the nearest first. Decls looks them up.
+func (n *Nearby) Nearest(limit int, decls func(ids []int64) ([]knowledge.Decl, error)) ([]knowledge.Near, error) {
+	slices.SortFunc(n.list, func(a, b scored) int { return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(a.decl, b.decl)) })
+	list := n.list[:min(limit, len(n.list))]
 	ids := make([]int64, len(list))
 	cosines := map[int64]float64{}
 	for i, x := range list {
@@ -71,6 +74,22 @@ func Nearest(q Query, to []float32, limit int, decls func(ids []int64) ([]knowle
 	}
 	slices.SortStableFunc(near, func(a, b knowledge.Near) int { return cmp.Compare(b.Cosine, a.Cosine) })
 	return near, err
+}
+
+// Nearest returns the declarations of a query (id, and the vector as [Numbers] made it) that are nearest to
+// a vector.
+func Nearest(q Query, to []float32, limit int, decls func(ids []int64) ([]knowledge.Decl, error)) ([]knowledge.Near, error) {
+	n := NearTo(to)
+	if err := q.Each(func(scan Scan) error {
+		var decl int64
+		var numbers []byte
+		err := scan(&decl, &numbers)
+		n.Add(decl, numbers)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return n.Nearest(limit, decls)
 }
 
 // ReadOnce reads declarations, by [SelectDecls]: one of those that have equal hashes, and with them one
