@@ -3,8 +3,12 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
 
 	"tracerag/code"
 	"tracerag/knowledge"
@@ -51,8 +55,25 @@ func (s *Store) SetVectors(ctx context.Context, model string, vectors []knowledg
 	})
 }
 
+// embedded are functions u with their vectors v of a model, the first parameter; [inUnits] says which.
+const embedded = " FROM unit u JOIN vector v ON v.project = u.project AND v.tokens = u.tokens AND v.comments = u.comments AND v.model = $1"
+
+// inUnits is the condition for functions of the program in some repositories, or all. The number of a unit says both, and the planner
+// knows how many there are with which number.
+func inUnits(repositories []int64) string {
+	if len(repositories) == 0 {
+		return " WHERE u.id >> 32 & 255 = 0" // rows.ProductFunctions
+	}
+	ranges := make([]string, len(repositories))
+	for i, r := range repositories {
+		first, last := rows.Within(r, rows.ProductFunctions, rows.ProductFunctions+1)
+		ranges[i] = fmt.Sprintf("u.id BETWEEN %d AND %d", first, last)
+	}
+	return " WHERE (" + strings.Join(ranges, " OR ") + ")"
+}
+
 // Nearest is of [knowledge.Vectors].
 func (s *Store) Nearest(ctx context.Context, model string, to []float32, repositories []int64, limit int) ([]knowledge.Near, error) {
-	query := s.query(ctx, "SELECT d.id, v.numbers"+rows.DeclTables+"JOIN vector v ON v.project = u.project AND v.tokens = u.tokens AND v.comments = u.comments AND v.model = $2 "+productFunctions, repositories, model)
+	query := s.query(ctx, "SELECT d.id, v.numbers"+embedded+" JOIN decl d ON d.unit = u.id"+inUnits(repositories), pgx.QueryExecModeDescribeExec, model)
 	return rows.Nearest(query, to, limit, func(ids []int64) ([]knowledge.Decl, error) { return s.Decls(ctx, ids) })
 }
