@@ -2,7 +2,9 @@
 
 // Package postgrestest starts a real PostgreSQL for tests: on a socket in a temporary directory, with
 // roles and passwords that are made for it. It needs the programs of PostgreSQL 15 or later, in PATH or
-// where Debian puts them. Without them tests are skipped; with CI=true they fail.
+// where Debian puts them. Without them tests are skipped; with CI=true they fail. Tests of pgvector need it
+// beside these programs, or others in $TRACERAG_PGVECTOR that have it: see [WithVector]. Without it they are skipped, if
+// that is not set.
 package postgrestest
 
 import (
@@ -41,18 +43,23 @@ type Server struct {
 
 const superuser = "test_superuser"
 
-var shared struct {
+// sharing is a server that the tests of a package share.
+type sharing struct {
 	sync.Mutex
 	server *Server
 	err    error
 	tried  bool
 }
 
-// Run runs the tests of a package, and then stops the server that they share.
+var shared, withVector sharing
+
+// Run runs the tests of a package, and then stops the servers that they share.
 func Run(m *testing.M) int {
 	code := m.Run()
-	if s := shared.server; s != nil {
-		s.Remove()
+	for _, x := range []*sharing{&shared, &withVector} {
+		if x.server != nil {
+			x.server.Remove()
+		}
 	}
 	return code
 }
@@ -72,13 +79,17 @@ var errNone = errors.New("PostgreSQL is not installed (package postgresql): its 
 // Shared returns the server that the tests of a package share. Its package's TestMain calls [Run].
 func Shared(t testing.TB) *Server {
 	t.Helper()
-	shared.Lock()
-	defer shared.Unlock()
-	if !shared.tried {
-		shared.tried = true
-		shared.server, shared.err = Start()
-	}
+	shared.start(Start)
 	return there(t, shared.server, shared.err)
+}
+
+func (x *sharing) start(start func() (*Server, error)) {
+	x.Lock()
+	defer x.Unlock()
+	if !x.tried {
+		x.tried = true
+		x.server, x.err = start()
+	}
 }
 
 // New starts a server for one test, which may stop it.
@@ -92,7 +103,7 @@ func New(t testing.TB) *Server {
 
 func there(t testing.TB, s *Server, err error) *Server {
 	t.Helper()
-	if errors.Is(err, errNone) && os.Getenv("CI") != "true" {
+	if errors.Is(err, errNone) && os.Getenv("CI") != "true" || errors.Is(err, errNoVector) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -122,11 +133,15 @@ func programs() (string, error) {
 }
 
 // Start starts a server, which its caller removes.
-func Start() (_ *Server, err error) {
+func Start() (*Server, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
 	}
+	return start(bin)
+}
+
+func start(bin string) (_ *Server, err error) {
 	dir, err := os.MkdirTemp("", "pg") // the path of a socket has 107 bytes at most
 	if err != nil {
 		return nil, err
@@ -187,6 +202,11 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	c.Dir, c.SysProcAttr = s.dir, s.as
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8", "TZ=UTC"}
 	return c
+}
+
+// Program runs one of the programs of PostgreSQL, as pg_dump, and returns what it wrote.
+func (s *Server) Program(name string, args ...string) ([]byte, error) {
+	return s.command(name, args...).CombinedOutput()
 }
 
 // Restart starts a server that was stopped.
