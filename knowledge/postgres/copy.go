@@ -33,7 +33,7 @@ func (s *Store) Import(ctx context.Context, do func(to rows.Target) error) error
 
 // importing has do fill the project, which must be empty.
 func (s *Store) importing(ctx context.Context, do func(t *transaction) error) error {
-	return s.writing(ctx, func(t *transaction) error {
+	err := s.writing(ctx, func(t *transaction) error {
 		for _, l := range []projectLock{namesLock, runsLock} {
 			if err := t.lockProject(l); err != nil {
 				return err
@@ -44,6 +44,10 @@ func (s *Store) importing(ctx context.Context, do func(t *transaction) error) er
 		}
 		return do(t)
 	})
+	if err == nil {
+		_ = s.makeReals(ctx) // the copy is whole without: whoever makes vectors next goes on with it
+	}
+	return err
 }
 
 // target is of [rows.Target].

@@ -41,9 +41,12 @@ var schema10 string
 //go:embed schema11.sql
 var schema11 string
 
+//go:embed schema12.sql
+var schema12 string
+
 // migrations make each version of the schema from the one before, the first from nothing. They
 // are never changed once a release has them. They see the rows of all projects.
-var migrations = []string{schema1, schema2, schema3, schema4, schema5, schema6, schema7, schema8, schema9, schema10, schema11}
+var migrations = []string{schema1, schema2, schema3, schema4, schema5, schema6, schema7, schema8, schema9, schema10, schema11, schema12}
 
 // migrationLock is the number of the advisory lock that who makes tables holds: "tracerag".
 const migrationLock = 0x7472616365726167

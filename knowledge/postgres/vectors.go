@@ -15,8 +15,11 @@ import (
 	"tracerag/knowledge/rows"
 )
 
-// Unembedded is of [knowledge.Vectors].
+// Unembedded is of [knowledge.Vectors]. Before, it gives pgvector what it lacks.
 func (s *Store) Unembedded(ctx context.Context, model string, repositories []int64, limit int) ([]knowledge.Decl, error) {
+	if err := s.makeReals(ctx); err != nil {
+		return nil, err
+	}
 	const without = productFunctions + " AND NOT EXISTS (SELECT FROM vector v WHERE v.project = u.project AND v.tokens = u.tokens AND v.comments = u.comments AND v.model = $2)"
 	return rows.ReadOnce(s.query(ctx, rows.SelectDecls+without+rows.DeclOrder, repositories, model), limit)
 }
@@ -43,14 +46,18 @@ func (s *Store) SetVectors(ctx context.Context, model string, vectors []knowledg
 		last[key{v.Tokens, v.Comments}] = v.Values
 	}
 	var tokens, comments, numbers [][]byte
+	var texts []string
 	for _, k := range slices.SortedFunc(maps.Keys(last), func(a, b key) int {
 		return cmp.Or(slices.Compare(a.tokens[:], b.tokens[:]), slices.Compare(a.comments[:], b.comments[:]))
 	}) {
-		tokens, comments, numbers = append(tokens, k.tokens[:]), append(comments, k.comments[:]), append(numbers, rows.Numbers(last[k]))
+		n := rows.Numbers(last[k])
+		tokens, comments, numbers, texts = append(tokens, k.tokens[:]), append(comments, k.comments[:]), append(numbers, n), append(texts, reals(n))
 	}
 	return s.writing(ctx, func(t *transaction) error {
-		_, err := t.exec("INSERT INTO vector (project, model, tokens, comments, numbers) SELECT $1, $2, * FROM unnest($3::bytea[], $4::bytea[], $5::bytea[]) ON CONFLICT (project, tokens, comments, model) DO UPDATE SET numbers = excluded.numbers",
-			s.project, model, tokens, comments, numbers)
+		_, err := t.exec(`INSERT INTO vector (project, model, tokens, comments, numbers, reals)
+			SELECT $1, $2, x.tokens, x.comments, x.numbers, CASE WHEN `+hasVector+` THEN x.reals::real[] END FROM unnest($3::bytea[], $4::bytea[], $5::bytea[], $6::text[]) x (tokens, comments, numbers, reals)
+			ON CONFLICT (project, tokens, comments, model) DO UPDATE SET numbers = excluded.numbers, reals = excluded.reals`,
+			s.project, model, tokens, comments, numbers, texts)
 		return err
 	})
 }
@@ -74,6 +81,15 @@ func inUnits(repositories []int64) string {
 
 // Nearest is of [knowledge.Vectors].
 func (s *Store) Nearest(ctx context.Context, model string, to []float32, repositories []int64, limit int) ([]knowledge.Near, error) {
+	near, done, err := s.nearestThere(ctx, model, to, repositories, limit)
+	if done || err != nil {
+		return near, err
+	}
+	return s.nearestHere(ctx, model, to, repositories, limit)
+}
+
+// nearestHere is Nearest by the arithmetic of this process, which all vectors are sent to.
+func (s *Store) nearestHere(ctx context.Context, model string, to []float32, repositories []int64, limit int) ([]knowledge.Near, error) {
 	query := s.query(ctx, "SELECT d.id, v.numbers"+embedded+" JOIN decl d ON d.unit = u.id"+inUnits(repositories), pgx.QueryExecModeDescribeExec, model)
 	return rows.Nearest(query, to, limit, func(ids []int64) ([]knowledge.Decl, error) { return s.Decls(ctx, ids) })
 }

@@ -25,6 +25,18 @@ func Numbers(v []float32) []byte {
 	return out
 }
 
+// Floats are the numbers of a vector as [Numbers] made it; nil if the bytes are of none.
+func Floats(numbers []byte) []float32 {
+	if len(numbers)%4 != 0 {
+		return nil
+	}
+	out := make([]float32, len(numbers)/4)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(numbers[4*i:]))
+	}
+	return out
+}
+
 func product(a, b []byte) (sum float64) {
 	for i := 0; i+4 <= len(a); i += 4 {
 		x := math.Float32frombits(binary.LittleEndian.Uint32(a[i:]))
