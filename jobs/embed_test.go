@@ -79,11 +79,26 @@ func rowsLeft(t testing.TB, q *Queue) (n int) {
 // ceiling for a day, and no function is sent twice. When the ceiling is raised they make the rest.
 func TestEmbedTogether(t *testing.T) {
 	t.Parallel()
+	embedTogether(t, postgrestest.Shared(t).Database(t))
+}
+
+// TestEmbedTogetherWithVector does the same in a database that has pgvector, which is given all that they make.
+func TestEmbedTogetherWithVector(t *testing.T) {
+	t.Parallel()
+	owner := postgrestest.WithVector(t).VectorDatabase(t)
+	embedTogether(t, owner)
+	var unmade, made int
+	if err := opened(t, owner.URL()).pool.QueryRow(t.Context(), "SELECT count(*) FILTER (WHERE reals IS NULL), count(*) FROM vector").Scan(&unmade, &made); err != nil || unmade > 0 || made == 0 {
+		t.Errorf("pgvector lacks %d vectors of %d, %v", unmade, made, err)
+	}
+}
+
+func embedTogether(t *testing.T, owner *postgrestest.Role) {
 	const repositories, files = 4, 100
 	const functions = repositories*files/2 + files/2 + repositories
 	heard := &embeds{texts: map[string]int{}}
 	srv := llmtest.New(t, llmtest.Step{Embed: heard.vector, Usage: &llmtest.Usage{}}) // it counts nothing: what was sent counts
-	url := postgrestest.Shared(t).Database(t).URL()
+	url := owner.URL()
 	q := opened(t, url)
 	ids := alike(t, q, indexer(t, url, "/"), repositories, files, Wanted{Vectors: true})
 	for _, j := range jobs(t, q) {
