@@ -20,6 +20,9 @@ type Member struct {
 // Members returns the members of d, in their order. A declaration of another kind, as a
 // function type or the table of a variable, has none; neither has a text that does not parse.
 func (d Decl) Members() []Member {
+	if d.Keyword == "var" {
+		return nil // a declaration has one of them, and to parse a large table takes time
+	}
 	fset := token.NewFileSet()
 	// One of several in parentheses has no keyword of its own.
 	var file *ast.File

@@ -1,14 +1,15 @@
 package source
 
 import (
+	"bytes"
 	"go/build"
 	"go/parser"
 	"go/token"
+	"io"
 	"path"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
+	"time"
 
 	"tracerag/code"
 )
@@ -33,21 +34,25 @@ type Decl struct {
 // variable may now and then be taken for something of the package with the same
 // name, and what is named through an embedded field or by inference is not found.
 func (r *Resolver) Named(t Text) []Decl {
+	if filepath.Ext(t.Path) != ".go" {
+		return nil
+	}
+	names := mentions(t.Body) // before it has to wait for others
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.files[t.Path]
-	if f == nil || filepath.Ext(t.Path) != ".go" {
+	if f == nil {
 		return nil
 	}
 	own := r.packageAt(f.place, f.pkgName)
 	var out []Decl
 	seen := map[*Decl]bool{}
-	for _, n := range mentions(t.Body) {
+	for _, n := range names {
 		pkg := own
 		if n.Package != "" {
 			pkg = r.importedAs(f, n.Package)
 		}
-		if d := pkg[n.Name]; d != nil && !seen[d] {
+		if d := pkg.named(n.Name); d != nil && !seen[d] {
 			seen[d] = true
 			out = append(out, *d)
 		}
@@ -65,51 +70,72 @@ func mentions(body string) []code.Mention {
 	return code.MentionsIn(tree)
 }
 
-// declaredIn is what a file declares for all of its package. Unlike a [file] it has
-// the text of nothing else: a package may be large, and of most packages one or two
-// declarations are wanted.
-type declaredIn struct {
-	pkgName string
-	decls   []*Decl
+// declarationsIn reads a file once; it declares nothing when that cannot be read.
+func (r *Resolver) declarationsIn(pl place) *skimmed {
+	s := r.skim(pl)
+	r.declared[pl.path] = s
+	return s
 }
 
-// declarationsIn reads and indexes a file once; it is empty when that cannot be read.
-func (r *Resolver) declarationsIn(pl place) *declaredIn {
-	if d := r.declared[pl.path]; d != nil {
-		return d
+// skim returns what a file declares, without keeping it.
+func (r *Resolver) skim(pl place) *skimmed {
+	if s := r.declared[pl.path]; s != nil {
+		return s
 	}
-	f, loaded := r.files[pl.path]
-	if !loaded {
-		f = read(pl)
-	}
-	return r.declare(pl, f)
-}
-
-// declare indexes a file, nil if it cannot be read.
-func (r *Resolver) declare(pl place, f *file) *declaredIn {
-	out := &declaredIn{}
-	r.declared[pl.path] = out
-	if f == nil {
-		return out
-	}
-	out.pkgName = strings.Clone(f.pkgName)
-	for i := range f.globals {
-		g := &f.globals[i]
-		d := &Decl{
-			Keyword: g.keyword.String(), Package: out.pkgName, Path: f.path, Display: f.display,
-			Start: g.line, End: g.endLine, DocStart: g.docLine,
-			Doc: strings.Clone(f.text[g.doc:g.docEnd]), Body: strings.Clone(f.text[g.start:g.end]),
+	if f, loaded := r.files[pl.path]; loaded {
+		if f == nil {
+			return &skimmed{}
 		}
-		for _, name := range g.names {
-			d.Names = append(d.Names, strings.Clone(name))
-		}
-		out.decls = append(out.decls, d)
+		return parsedWhole(f)
 	}
-	return out
+	data, mod, err := readRegular(pl.root, pl.path)
+	if err != nil {
+		return &skimmed{}
+	}
+	return skim(pl, data, mod)
 }
 
-// globals are the declarations of a package, by name.
-type globals map[string]*Decl
+// skimBuilt is skim for a file that is part of the program, and nil for one that is not. What
+// its name does not exclude is read once for both.
+func (r *Resolver) skimBuilt(pl place) *skimmed {
+	if r.declared[pl.path] != nil || r.files[pl.path] != nil {
+		if !r.builds(pl.path) {
+			return nil
+		}
+		return r.skim(pl)
+	}
+	var data []byte
+	var mod time.Time
+	c := r.buildContext()
+	c.OpenFile = func(string) (_ io.ReadCloser, err error) {
+		data, mod, err = readRegular(pl.root, pl.path)
+		return io.NopCloser(bytes.NewReader(data)), err
+	}
+	if ok, err := c.MatchFile(filepath.Dir(pl.path), filepath.Base(pl.path)); !ok || err != nil {
+		return nil
+	}
+	return skim(pl, data, mod)
+}
+
+// globals are the declarations of a package.
+type globals struct {
+	files []*skimmed
+	found map[string]*Decl // as far as they were asked for; nil: there is none
+}
+
+// named returns the declaration of a name: the first one by the names of its files, nil if
+// there is none.
+func (g *globals) named(name string) *Decl {
+	if g == nil {
+		return nil
+	}
+	d, ok := g.found[name]
+	for i := 0; !ok && d == nil && i < len(g.files); i++ {
+		d = g.files[i].declaration(name)
+	}
+	g.found[name] = d
+	return d
+}
 
 type packageKey struct {
 	dir, name string
@@ -118,13 +144,13 @@ type packageKey struct {
 
 // packageAt returns the declarations of the package that a file belongs to. Those
 // of test files are visible to test files only.
-func (r *Resolver) packageAt(at place, name string) globals {
+func (r *Resolver) packageAt(at place, name string) *globals {
 	test := strings.HasSuffix(at.path, "_test.go")
 	key := packageKey{filepath.Dir(at.path), name, test}
 	if g, ok := r.packages[key]; ok {
 		return g
 	}
-	g := globals{}
+	g := &globals{found: map[string]*Decl{}}
 	r.packages[key] = g
 	var own []place
 	for _, pl := range r.siblings(at, ".go") {
@@ -132,60 +158,43 @@ func (r *Resolver) packageAt(at place, name string) globals {
 			own = append(own, pl)
 		}
 	}
-	builds := r.readAhead(own, at.path)
-	for i, pl := range own {
-		if !builds[i] {
-			continue
-		}
-		in := r.declarationsIn(pl)
-		if in.pkgName != name {
-			continue
-		}
-		for _, d := range in.decls {
-			for _, n := range d.Names {
-				if g[n] == nil && n != "_" {
-					g[n] = d
-				}
-			}
+	for _, file := range r.readAhead(own, at.path) {
+		if file.pkgName == name {
+			g.files = append(g.files, file)
 		}
 	}
 	return g
 }
 
-// readAhead reads and indexes the files of a package, of which one is part of the program,
-// on all processors, and reports which of them are.
-func (r *Resolver) readAhead(files []place, known string) (builds []bool) {
-	builds = make([]bool, len(files))
-	parsed, made := make([]*file, len(files)), make([]bool, len(files))
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range min(runtime.GOMAXPROCS(0), len(files)) {
-		wg.Go(func() {
-			for i := range next {
-				pl := files[i]
-				_, loaded := r.files[pl.path]
-				if builds[i] = pl.path == known || r.builds(pl.path); builds[i] && !loaded && r.declared[pl.path] == nil {
-					parsed[i], made[i] = read(pl), true
-				}
-			}
-		})
-	}
-	for i := range files {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	for i, pl := range files {
-		if made[i] {
-			r.declare(pl, parsed[i])
+// readAhead reads the files of a package, of which one is part of the program, on all
+// processors, and returns those that are.
+func (r *Resolver) readAhead(files []place, known string) (built []*skimmed) {
+	read := make([]*skimmed, len(files))
+	inParallel(len(files), func(i int) {
+		if pl := files[i]; pl.path == known {
+			read[i] = r.skim(pl)
+		} else {
+			read[i] = r.skimBuilt(pl)
+		}
+	})
+	for i, s := range read {
+		if s != nil {
+			r.declared[files[i].path] = s
+			built = append(built, s)
 		}
 	}
-	return builds
+	return built
 }
 
 // builds reports whether a file is part of the program, as far as its name and
 // its constraints tell: tags that were given to the go command are not known.
 func (r *Resolver) builds(file string) bool {
+	c := r.buildContext()
+	ok, err := c.MatchFile(filepath.Dir(file), filepath.Base(file))
+	return ok && err == nil
+}
+
+func (r *Resolver) buildContext() build.Context {
 	c := build.Default
 	c.CgoEnabled = true
 	if r.places.GOOS != "" {
@@ -194,19 +203,17 @@ func (r *Resolver) builds(file string) bool {
 	if r.places.GOARCH != "" {
 		c.GOARCH = r.places.GOARCH
 	}
-	ok, err := c.MatchFile(filepath.Dir(file), filepath.Base(file))
-	return ok && err == nil
+	return c
 }
 
 // importedAs returns the globals of the package that a file imports by a name.
-func (r *Resolver) importedAs(f *file, name string) globals {
+func (r *Resolver) importedAs(f *file, name string) *globals {
 	for _, i := range f.imports {
 		if i.Name != "" && i.Name != name || i.Name == "" && !mayBeNamed(i.Path, name) {
 			continue
 		}
-		at, pkgName := r.anyFileOf(i.Path)
-		if pkgName != "" && (i.Name == name || pkgName == name) {
-			return r.packageAt(at, pkgName)
+		if of := r.anyFileOf(i.Path); of.pkgName != "" && (i.Name == name || of.pkgName == name) {
+			return r.packageAt(of.place, of.pkgName)
 		}
 	}
 	return nil
@@ -223,12 +230,26 @@ func mayBeNamed(importPath, name string) bool {
 	return false
 }
 
-// anyFileOf returns a file of a package of the program's modules, and the package's
-// name; "" if there is none.
-func (r *Resolver) anyFileOf(importPath string) (at place, pkgName string) {
+// importedFile is a file of a package, and the package's name; "" if there is none.
+type importedFile struct {
+	place
+	pkgName string
+}
+
+// anyFileOf returns a file of a package of the program's modules.
+func (r *Resolver) anyFileOf(importPath string) importedFile {
+	of, ok := r.imported[importPath]
+	if !ok {
+		of = r.lookForFileOf(importPath)
+		r.imported[importPath] = of
+	}
+	return of
+}
+
+func (r *Resolver) lookForFileOf(importPath string) importedFile {
 	m, ok := r.places.moduleOf(importPath)
 	if !ok {
-		return place{}, ""
+		return importedFile{}
 	}
 	own := r.places.inModule(m, importPath+"/x.go")
 	for _, pl := range r.places.candidates(own, importPath+"/x.go") {
@@ -240,9 +261,9 @@ func (r *Resolver) anyFileOf(importPath string) (at place, pkgName string) {
 				continue
 			}
 			if in := r.declarationsIn(sib); in.pkgName != "" {
-				return sib, in.pkgName
+				return importedFile{sib, in.pkgName}
 			}
 		}
 	}
-	return place{}, ""
+	return importedFile{}
 }

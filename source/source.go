@@ -133,8 +133,9 @@ type Resolver struct {
 	files map[string]*file   // by path; nil: cannot be read
 	dirs  map[string][]place // Go files of a directory, by its path
 
-	packages map[packageKey]globals
-	declared map[string]*declaredIn // by path
+	packages map[packageKey]*globals
+	imported map[string]importedFile // by import path
+	declared map[string]*skimmed     // by path
 }
 
 // New returns a Resolver for the binary that c describes.
@@ -146,8 +147,9 @@ func New(c Config) *Resolver {
 		files:  make(map[string]*file),
 		dirs:   make(map[string][]place),
 
-		packages: make(map[packageKey]globals),
-		declared: make(map[string]*declaredIn),
+		packages: make(map[packageKey]*globals),
+		imported: make(map[string]importedFile),
+		declared: make(map[string]*skimmed),
 	}
 }
 
