@@ -31,6 +31,7 @@ func (s *Session) Input(question string, views ...*View) prompt.Input {
 		in.Mask = s.Mask.Redactor()
 	}
 	for _, v := range views {
+		v.readAhead()
 		in.Runs = append(in.Runs, prompt.Run{Title: v.Title(), Tree: v.Tree, Notes: v.Notes(), Processes: v.processes()})
 	}
 	of := ownerOf(views)

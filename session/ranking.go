@@ -28,6 +28,7 @@ func (s *Session) Rank(question string, views []*View) *rank.Ranking {
 	e := rank.Evidence{Baselines: views[0].Bases} // which are those of all
 	packages := map[string]bool{}
 	for _, v := range views {
+		v.readAhead()
 		runs = append(runs, rank.Run{Trace: v.Trace, Tree: v.Tree, Source: v.Text})
 		for _, f := range v.Trace.Functions {
 			packages[f.Package] = true

@@ -121,6 +121,17 @@ func (v *View) Notes() []string {
 // Text returns the source of a function of the trace, with its secrets.
 func (v *View) Text(f trace.Function) source.Text { return v.Sources.Find(sourceFunc(&f)) }
 
+// readAhead reads the sources of the tree's functions, each of which will be asked for.
+func (v *View) readAhead() {
+	v.Sources.Ahead(func(yield func(source.Func) bool) {
+		more := true
+		v.Tree.Walk(func(n *calltree.Node, _ int) bool {
+			more = more && yield(sourceFunc(n.Func))
+			return more
+		})
+	})
+}
+
 // File returns the name under which a function's file is shown in a tree: in the
 // program's own module the path within it, in a dependency the same behind the
 // module's short name, elsewhere the base name.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Functions yields the texts of the functions, with their doc comments, that are
@@ -53,35 +54,54 @@ func (m ModuleFiles) Functions(yield func(string) bool) {
 
 // Modules returns the files that [Resolver.Functions] reads, by module.
 func (r *Resolver) Modules(packages []string, limit int64) []ModuleFiles {
-	var out []ModuleFiles
-	left := limit
+	var dirs []string
 	for i, m := range r.places.modules {
-		dir := r.places.moduleDir(i)
-		if dir == "" || !slices.ContainsFunc(packages, func(p string) bool { return inTree(p, m.Path) }) {
-			continue
-		}
-		files, sum, known := ModuleFiles{}, sha256.New(), true
-		for file := range goFiles(dir) {
-			info, err := os.Stat(file)
-			if err != nil || info.Size() > maxFile {
-				continue
+		if slices.ContainsFunc(packages, func(p string) bool { return inTree(p, m.Path) }) {
+			if dir := r.places.moduleDir(i); dir != "" {
+				dirs = append(dirs, dir)
 			}
-			if left -= info.Size(); left < 0 {
-				break
-			}
-			files.files = append(files.files, file)
-			stamp, ok := stampOf(info)
-			known = known && ok
-			fmt.Fprintf(sum, "%q %s\n", file, stamp)
-		}
-		if known {
-			files.ID = hex.EncodeToString(sum.Sum(nil))
-		}
-		if out = append(out, files); left < 0 {
-			break
 		}
 	}
+	out, sizes := make([]ModuleFiles, len(dirs)), make([]int64, len(dirs))
+	var listed atomic.Int64
+	inParallel(len(dirs), func(i int) {
+		if listed.Load() <= limit { // else it is behind the last one
+			out[i], sizes[i] = moduleFiles(dirs[i], limit)
+			listed.Add(sizes[i])
+		}
+	})
+	left := limit
+	for i, dir := range dirs {
+		if sizes[i] > left {
+			out[i], _ = moduleFiles(dir, left)
+			return out[:i+1]
+		}
+		left -= sizes[i]
+	}
 	return out
+}
+
+// moduleFiles lists the files of a module, as long as they have no more than limit bytes
+// together, and returns how many they have; more than limit if that was not all.
+func moduleFiles(dir string, limit int64) (files ModuleFiles, size int64) {
+	sum, known := sha256.New(), true
+	for file := range goFiles(dir) {
+		info, err := os.Stat(file)
+		if err != nil || info.Size() > maxFile {
+			continue
+		}
+		if size += info.Size(); size > limit {
+			break
+		}
+		files.files = append(files.files, file)
+		stamp, ok := stampOf(info)
+		known = known && ok
+		fmt.Fprintf(sum, "%q %s\n", file, stamp)
+	}
+	if known {
+		files.ID = hex.EncodeToString(sum.Sum(nil))
+	}
+	return files, size
 }
 
 // functionsOf yields the functions of a file that gofmt has laid out: from a

@@ -88,6 +88,8 @@ func TestFunctionsOfModules(t *testing.T) {
 		{"example.com/dep/deep", 1 << 20, "func c() {}"},
 		{"example.com/dep example.com/app2", 1 << 20, "func c() {} func d() {}"},
 		{"example.com/app2", 10, ""},
+		{"example.com/app example.com/dep example.com/app2", 60, "func a() {} func b() {}"},
+		{"example.com/app example.com/dep example.com/app2", 80, "func a() {} func b() {} func c() {}"},
 		{"example.org/none", 1 << 20, ""},
 	} {
 		var got []string

@@ -1,12 +1,6 @@
 package source
 
-import (
-	"iter"
-	"path"
-	"strings"
-
-	"tracerag/trace/symbol"
-)
+import "iter"
 
 // Files yields the whole files that functions are in, each once, by its path, in the
 // order of the functions: what is written beside a function says something of it,
@@ -36,26 +30,12 @@ func (r *Resolver) Files(functions iter.Seq[Func]) iter.Seq2[string, string] {
 // file reads the file that a function is in: the first that Find looks into, or, where
 // none has the name that the binary knows, the one in which Find finds it.
 func (r *Resolver) file(f Func) (at, text string) {
-	sym := symbol.Parse(f.Name)
-	name := strings.ReplaceAll(f.File, `\`, "/")
-	if generated(sym, name) {
-		return "", ""
-	}
-	if base, ok := strings.CutSuffix(name, ".cgo1.go"); ok {
-		name = base + ".go"
-	}
-	pkg := f.Package
-	if pkg == "" {
-		pkg = symbol.Unescape(sym.Package)
-	}
 	r.mu.Lock()
-	places := r.places.candidates(r.places.ownerOf(name, pkg), name)
+	places := r.placesOf(f)
 	r.mu.Unlock()
-	if isSource(path.Ext(name)) {
-		for _, pl := range places {
-			if data, _, err := readRegular(pl.root, pl.path); err == nil && !pl.guess {
-				return pl.path, string(data)
-			}
+	for _, pl := range places {
+		if data, _, err := readRegular(pl.root, pl.path); err == nil && !pl.guess {
+			return pl.path, string(data)
 		}
 	}
 	if at = r.Find(f).Path; at == "" {

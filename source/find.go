@@ -24,23 +24,14 @@ func (r *Resolver) find(f Func) Text {
 		}
 		return t
 	}
-	// cgo writes x.cgo1.go from x.go, with //line directives back to it.
-	if base, ok := strings.CutSuffix(name, ".cgo1.go"); ok {
-		name = base + ".go"
-	}
-
-	pkg := f.Package
-	if pkg == "" {
-		pkg = symbol.Unescape(sym.Package)
-	}
-	own := r.places.ownerOf(name, pkg)
+	in := r.locate(f, sym)
+	name = in.name
 	q := query{sym: sym, base: path.Base(name), line: f.StartLine, symbol: f.Name}
-	candidates := r.places.candidates(own, name)
-	stale, t, ok := r.inNamedFile(q, candidates, path.Ext(name))
+	stale, t, ok := r.inNamedFile(q, in.places, path.Ext(name))
 	if !ok {
-		t, ok = r.inDirectory(q, candidates, stale, name)
+		t, ok = r.inDirectory(q, in.places, stale, name)
 	}
-	if !ok && stale == nil && (isAbsolute(name) || own.kind == unknownOwner) {
+	if !ok && stale == nil && (isAbsolute(name) || in.owner.kind == unknownOwner) {
 		last := r.places.bySuffix(name)
 		if _, t, ok = r.inNamedFile(q, last, path.Ext(name)); !ok {
 			t, ok = r.inDirectory(q, last, nil, name)
@@ -50,9 +41,9 @@ func (r *Resolver) find(f Func) Text {
 		return t
 	}
 
-	t = Text{Kind: Missing, Decl: sym.Declaration(), Display: own.display()}
+	t = Text{Kind: Missing, Decl: sym.Declaration(), Display: in.owner.display()}
 	if stale == nil {
-		t.Warning = r.places.missing(own, name)
+		t.Warning = r.places.missing(in.owner, name)
 		return t
 	}
 	t.Display = stale.display
@@ -70,6 +61,33 @@ func (r *Resolver) find(f Func) Text {
 		t.Warning += ", which does not parse"
 	}
 	return t
+}
+
+// located is where a file that the binary names may be.
+type located struct {
+	name   string // as a person wrote it
+	owner  owner
+	places []place
+}
+
+// locate finds the file of a function out, once: a file has many.
+func (r *Resolver) locate(f Func, sym symbol.Parts) located {
+	key := Func{Package: f.Package, File: f.File}
+	if key.Package == "" {
+		key.Package = symbol.Unescape(sym.Package)
+	}
+	in, ok := r.located[key]
+	if !ok {
+		in.name = strings.ReplaceAll(f.File, `\`, "/")
+		// cgo writes x.cgo1.go from x.go, with //line directives back to it.
+		if base, ok := strings.CutSuffix(in.name, ".cgo1.go"); ok {
+			in.name = base + ".go"
+		}
+		in.owner = r.places.ownerOf(in.name, key.Package)
+		in.places = r.places.candidates(in.owner, in.name)
+		r.located[key] = in
+	}
+	return in
 }
 
 // inNamedFile looks in the file that the binary names, at the first place that

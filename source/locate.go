@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -222,9 +223,10 @@ func readRegular(root, name string) ([]byte, time.Time, error) {
 		return nil, time.Time{}, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
+	b := bytes.NewBuffer(make([]byte, 0, min(fi.Size(), maxFile)+bytes.MinRead)) // so that it need not grow
+	_, err = b.ReadFrom(io.LimitReader(f, maxFile+1))
+	if err == nil && b.Len() > maxFile {
 		err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB", maxFile>>20)}
 	}
-	return data, fi.ModTime(), err
+	return b.Bytes(), fi.ModTime(), err
 }

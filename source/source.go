@@ -128,10 +128,11 @@ type Resolver struct {
 	places *places
 	built  time.Time
 
-	mu    sync.Mutex
-	texts map[Func]Text
-	files map[string]*file   // by path; nil: cannot be read
-	dirs  map[string][]place // Go files of a directory, by its path
+	mu      sync.Mutex
+	texts   map[Func]Text
+	located map[Func]located   // by package and file
+	files   map[string]*file   // by path; nil: cannot be read
+	dirs    map[string][]place // Go files of a directory, by its path
 
 	packages map[packageKey]*globals
 	imported map[string]importedFile // by import path
@@ -141,11 +142,12 @@ type Resolver struct {
 // New returns a Resolver for the binary that c describes.
 func New(c Config) *Resolver {
 	return &Resolver{
-		places: newPlaces(c),
-		built:  c.Built,
-		texts:  make(map[Func]Text),
-		files:  make(map[string]*file),
-		dirs:   make(map[string][]place),
+		places:  newPlaces(c),
+		built:   c.Built,
+		texts:   make(map[Func]Text),
+		located: make(map[Func]located),
+		files:   make(map[string]*file),
+		dirs:    make(map[string][]place),
 
 		packages: make(map[packageKey]*globals),
 		imported: make(map[string]importedFile),
