@@ -69,6 +69,7 @@ type Redactor struct {
 	forms  *forms         // what is masked wherever it is
 	counts map[string]int // numbers given, by kind
 	found  []Finding
+	clean  clean
 
 	learning bool // what is masked now is not shown: see Learner
 }
@@ -123,7 +124,7 @@ func (r *Redactor) LearnAll(texts []string) (found []bool) {
 	for range min(len(texts), runtime.GOMAXPROCS(0)) {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(texts); i = int(next.Add(1)) - 1 {
-				spans[i] = set.find(texts[i])
+				spans[i] = r.clean.find(set, texts[i])
 			}
 		})
 	}
@@ -185,7 +186,7 @@ func (r *Redactor) find(text string, kept ranges) []hit {
 	if err != nil {
 		return nil // all is hidden anyway
 	}
-	return r.learn(text, set.find(text), kept)
+	return r.learn(text, r.clean.find(set, text), kept)
 }
 
 // learn takes secrets of a text in, but for those in placeholders.

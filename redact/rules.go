@@ -103,20 +103,25 @@ func (s *ruleSet) find(text string) []span {
 // plain returns the secrets that a text has as they are, in no order.
 func (s *ruleSet) plain(text string) []span {
 	var out []span
-	places := make([][]int, len(s.rules)) // of the keywords of each rule
-	var named []int                       // places of words for passwords and keys
+	type place struct{ rule, at int } // of a keyword
+	var places []place
+	var named []int // places of words for passwords and keys
 	s.keywords.find(text, func(word, at int) {
 		if s.names[word] {
 			named = append(named, at)
 		}
 		for _, r := range s.of[word] {
-			places[r] = append(places[r], at)
+			places = append(places, place{r, at})
 		}
 	})
-	for i, at := range places {
-		if len(at) > 0 {
-			out = s.rules[i].find(out, text, at, s.allow)
+	slices.SortStableFunc(places, func(a, b place) int { return a.rule - b.rule })
+	var of []int
+	for i := 0; i < len(places); {
+		rule := places[i].rule
+		for of = of[:0]; i < len(places) && places[i].rule == rule; i++ {
+			of = append(of, places[i].at)
 		}
+		out = s.rules[rule].find(out, text, of, s.allow)
 	}
 	return beside(out, text, named)
 }
