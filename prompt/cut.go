@@ -100,7 +100,7 @@ func (it *item) signature() *item {
 	if first < last {
 		first++ // the line with the opening brace is there
 	}
-	s := *it
+	s := it.copy()
 	s.tier = TierSignature
 	s.elided = last - first + 1
 	l := it.listing()

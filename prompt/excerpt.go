@@ -184,7 +184,7 @@ const worthAMark = 40
 // item writes what is kept, with a mark in each gap. A line longer than most bytes
 // is cut. It is nil if nothing is left out.
 func (x *excerpt) item(tier Tier, most int) *item {
-	s := *x.it
+	s := x.it.copy()
 	s.tier = tier
 	l := x.it.listing()
 	x.it.docStart(l, x.doc)

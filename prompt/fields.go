@@ -18,11 +18,8 @@ func (m *material) used(d *item, sources []*item) *item {
 	if len(d.members) == 0 || d.source.Start <= 0 {
 		return nil
 	}
-	named := map[string]bool{}
-	for _, s := range sources {
-		for w := range wordsOf(s.text) {
-			named[w] = true
-		}
+	named := func(name string) bool {
+		return slices.ContainsFunc(sources, func(s *item) bool { return s.textWords()[name] })
 	}
 	x := &excerpt{it: d, lines: strings.Split(d.source.Body, "\n"), doc: shortDoc}
 	x.idle = make([]bool, len(x.lines))
@@ -37,7 +34,7 @@ func (m *material) used(d *item, sources []*item) *item {
 	head := max(first, d.source.Start+1) // the line with the name stays
 	each(head, last, func(i int) { x.keep[i] = false })
 	for _, member := range d.members {
-		if member.Embedded || slices.ContainsFunc(member.Names, func(n string) bool { return named[n] }) {
+		if member.Embedded || slices.ContainsFunc(member.Names, named) {
 			each(member.Lines.First, member.Lines.Last, func(i int) { x.keep[i] = true })
 		}
 	}
@@ -50,6 +47,6 @@ func (d *item) namedIn(source *item) bool {
 	if source.tier == TierFull {
 		return true
 	}
-	words := wordsOf(source.text)
+	words := source.textWords()
 	return slices.ContainsFunc(d.declares, func(n string) bool { return words[n] })
 }

@@ -84,18 +84,22 @@ func of(p *part) string {
 
 // markdownItem is a function's heading and code block.
 func markdownItem(it *item) string {
-	head := "### " + it.name
-	if it.position != "" {
-		head += "  " + it.position
+	if it.kept.marked == "" {
+		head := "### " + it.name
+		if it.position != "" {
+			head += "  " + it.position
+		}
+		head += "\n"
+		if it.note != "" {
+			head += "Note: " + it.note + ".\n"
+		}
+		if it.text == "" {
+			it.kept.marked = head + "\n"
+		} else {
+			it.kept.marked = head + codeBlock(it.lang, it.text)
+		}
 	}
-	head += "\n"
-	if it.note != "" {
-		head += "Note: " + it.note + ".\n"
-	}
-	if it.text == "" {
-		return head + "\n"
-	}
-	return head + codeBlock(it.lang, it.text)
+	return it.kept.marked
 }
 
 // codeBlock fences a text with more backticks than it has in a row anywhere.

@@ -34,6 +34,28 @@ type item struct {
 	tier        Tier             // how much of the source text is: TierFull but in a [cut]
 	elided      int              // lines of it that are left out
 	numbered    bool             // its text has line numbers, see [listing]
+	kept        kept             // what is made of the above, once: see copy
+}
+
+// kept is what many cuts of a prompt ask an item for.
+type kept struct {
+	marked string  // see markdownItem
+	words  wordSet // see textWords
+}
+
+// copy is an item that will have another text.
+func (it *item) copy() item {
+	s := *it
+	s.kept = kept{}
+	return s
+}
+
+// textWords are the words of an item's text.
+func (it *item) textWords() wordSet {
+	if it.kept.words == nil {
+		it.kept.words = wordsOf(it.text)
+	}
+	return it.kept.words
 }
 
 // material is an input with the sources found.
@@ -57,6 +79,7 @@ type material struct {
 	calls    map[*item]map[string]bool // names of functions that an item's excerpt is about, in lower case
 	numbered bool                      // the texts have line numbers
 	cut      *cut                      // what is left out to fit a budget; nil: nothing
+	trees    []treeForm                // the texts of call trees that were made last
 }
 
 type missingKey struct{ decl, file string }

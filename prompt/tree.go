@@ -1,6 +1,8 @@
 package prompt
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,16 +20,17 @@ func (m *material) treeText(r *runMaterial, v Variant) string {
 	if r.tree.Size == 0 && len(r.tree.Roots) == 0 {
 		return "(no calls were recorded)\n"
 	}
+	as := m.treeForm(r, v)
+	if i := slices.IndexFunc(m.trees, as.equal); i >= 0 {
+		return m.trees[i].text
+	}
 	shown := map[trace.Function]bool{}
 	file := func(fn *trace.Function) string {
-		if shown[*fn] {
+		if shown[*fn] || !as.positions {
 			return ""
 		}
 		shown[*fn] = true
-		if m.cut != nil && !m.cut.positions {
-			return ""
-		}
-		if it := m.items[*fn]; v == Ordered && it != nil && it.text != "" && m.owns(it, *fn) && m.cut.shows(it) {
+		if it := m.items[*fn]; as.headings && it != nil && it.text != "" && m.owns(it, *fn) && m.cut.shows(it) {
 			return ""
 		}
 		return m.file(fn)
@@ -35,8 +38,49 @@ func (m *material) treeText(r *runMaterial, v Variant) string {
 	var b strings.Builder
 	// A strings.Builder does not fail, and WriteText fails only where it does.
 	_ = r.tree.WriteText(&b, calltree.View{Counts: !m.static, Positions: true, Values: true, File: file, Fold: m.cut.fold()})
-	return clean(m.mask(b.String()))
+	as.text = clean(m.mask(b.String()))
+	m.trees = append(m.trees[max(0, len(m.trees)+1-mostTrees):], as)
+	return as.text
 }
+
+// mostTrees is how many texts of trees are kept. To fit fixtures/tablecat into 32,000 tokens
+// takes 22, of which 7 differ: tree and sources are cut in turn.
+const mostTrees = 6
+
+// treeForm is the text of a run's tree, and what it depends on.
+type treeForm struct {
+	run       *runMaterial
+	positions bool
+	headings  bool                    // have the positions of functions whose source is shown
+	shown     map[*item]bool          // those; nil: all
+	nodes     map[*calltree.Node]bool // those of the cut; nil: all
+	text      string
+}
+
+func (m *material) treeForm(r *runMaterial, v Variant) treeForm {
+	as := treeForm{run: r, positions: true, headings: v == Ordered}
+	if m.cut == nil {
+		return as
+	}
+	as.positions, as.nodes = m.cut.positions, m.cut.nodes
+	if as.headings = as.headings && as.positions; as.headings {
+		as.shown = map[*item]bool{}
+		for it, s := range m.cut.items {
+			if s != nil && !it.declaration {
+				as.shown[it] = true
+			}
+		}
+	}
+	return as
+}
+
+func (t treeForm) equal(as treeForm) bool {
+	return t.run == as.run && t.positions == as.positions && t.headings == as.headings &&
+		equal(t.shown, as.shown) && equal(t.nodes, as.nodes)
+}
+
+// equal reports whether two sets are the same, of which nil has all that there is.
+func equal[K comparable](a, b map[K]bool) bool { return (a == nil) == (b == nil) && maps.Equal(a, b) }
 
 // file names a function's file without the line, which the tree adds, and
 // never by an absolute path: it would tell of this machine.
