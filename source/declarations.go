@@ -65,18 +65,20 @@ func (r *Resolver) Modules(packages []string, limit int64) []ModuleFiles {
 	out, sizes := make([]ModuleFiles, len(dirs)), make([]int64, len(dirs))
 	var listed atomic.Int64
 	inParallel(len(dirs), func(i int) {
-		if listed.Load() <= limit { // else it is behind the last one
+		sizes[i] = -1
+		if listed.Load() <= limit { // else it is most likely behind the last one
 			out[i], sizes[i] = moduleFiles(dirs[i], limit)
 			listed.Add(sizes[i])
 		}
 	})
 	left := limit
 	for i, dir := range dirs {
-		if sizes[i] > left {
-			out[i], _ = moduleFiles(dir, left)
+		if sizes[i] < 0 || sizes[i] > left {
+			out[i], sizes[i] = moduleFiles(dir, left)
+		}
+		if left -= sizes[i]; left < 0 {
 			return out[:i+1]
 		}
-		left -= sizes[i]
 	}
 	return out
 }
