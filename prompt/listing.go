@@ -78,6 +78,7 @@ func (m *material) number() {
 		if it.text != "" && !it.numbered {
 			it.numbered = true
 			it.text = it.whole()
+			it.kept = kept{}
 		}
 	}
 }

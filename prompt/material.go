@@ -70,6 +70,7 @@ type material struct {
 	modules  modules
 	position func(*trace.Function) string
 	mask     func(string) string
+	secrets  func() int // how many mask knows; nil: it does not say
 	lines    func(trace.Function) []trace.Lines
 	named    func(trace.Function, source.Text) []source.Decl
 	names    map[*item][]*item // declarations by the function that names them, as far as they were asked for
@@ -111,6 +112,9 @@ func collect(in Input) (*material, error) {
 	}
 	if in.Mask != nil {
 		m.mask = in.Mask.Text
+		if counts, ok := in.Mask.(interface{ Secrets() int }); ok {
+			m.secrets = counts.Secrets
+		}
 		in.Mask.Learn(in.Question)
 	}
 	for i, r := range in.Runs {

@@ -55,7 +55,9 @@ type Input struct {
 	Mask Masker
 }
 
-// Masker hides secrets. Package redact has one.
+// Masker hides secrets. Package redact has one. One that also has a method Secrets() int,
+// which says how many secrets it knows, is asked less often: as long as it knows as many,
+// equal texts are masked alike.
 type Masker interface {
 	Learn(text string)
 	Text(text string) string

@@ -22,7 +22,7 @@ func (m *material) treeText(r *runMaterial, v Variant) string {
 	}
 	as := m.treeForm(r, v)
 	if i := slices.IndexFunc(m.trees, as.equal); i >= 0 {
-		return m.trees[i].text
+		return m.trees[i].safe(m)
 	}
 	shown := map[trace.Function]bool{}
 	file := func(fn *trace.Function) string {
@@ -38,9 +38,9 @@ func (m *material) treeText(r *runMaterial, v Variant) string {
 	var b strings.Builder
 	// A strings.Builder does not fail, and WriteText fails only where it does.
 	_ = r.tree.WriteText(&b, calltree.View{Counts: !m.static, Positions: true, Values: true, File: file, Fold: m.cut.fold()})
-	as.text = clean(m.mask(b.String()))
+	as.text = b.String()
 	m.trees = append(m.trees[max(0, len(m.trees)+1-mostTrees):], as)
-	return as.text
+	return m.trees[len(m.trees)-1].safe(m)
 }
 
 // mostTrees is how many texts of trees are kept. To fit fixtures/tablecat into 32,000 tokens
@@ -54,7 +54,23 @@ type treeForm struct {
 	headings  bool                    // have the positions of functions whose source is shown
 	shown     map[*item]bool          // those; nil: all
 	nodes     map[*calltree.Node]bool // those of the cut; nil: all
-	text      string
+	text      string                  // with its secrets
+
+	masked  string // the text without the secrets that were known
+	secrets int    // so many
+}
+
+// safe is the tree's text without secrets. It is looked through again when more of them are
+// known: a declaration, or another cut of the tree, may have told.
+func (t *treeForm) safe(m *material) string {
+	if m.secrets == nil {
+		return clean(m.mask(t.text))
+	}
+	if t.masked == "" || t.secrets != m.secrets() {
+		t.masked = clean(m.mask(t.text))
+		t.secrets = m.secrets()
+	}
+	return t.masked
 }
 
 func (m *material) treeForm(r *runMaterial, v Variant) treeForm {
@@ -74,7 +90,7 @@ func (m *material) treeForm(r *runMaterial, v Variant) treeForm {
 	return as
 }
 
-func (t treeForm) equal(as treeForm) bool {
+func (t *treeForm) equal(as treeForm) bool {
 	return t.run == as.run && t.positions == as.positions && t.headings == as.headings &&
 		equal(t.shown, as.shown) && equal(t.nodes, as.nodes)
 }

@@ -43,7 +43,7 @@ func TestTreeTextsAreKept(t *testing.T) {
 			for i := range m.runs {
 				before := m.trees
 				got := m.treeText(&m.runs[i], v)
-				if slices.ContainsFunc(before, m.treeForm(&m.runs[i], v).equal) {
+				if as := m.treeForm(&m.runs[i], v); slices.ContainsFunc(before, as.equal) {
 					kept++
 				}
 				trees := m.trees
@@ -61,28 +61,31 @@ func TestTreeTextsAreKept(t *testing.T) {
 	}
 }
 
-// TestTreesAfterASecret: what a declaration tells to be secret is masked in the tree, too.
+// TestTreesAfterASecret: what is known to be secret since a tree was made is masked in it, too,
+// also by a masker that does not say how many secrets it knows.
 func TestTreesAfterASecret(t *testing.T) {
-	in := withTypes(inputCSV(t))
-	secret := "main"
-	mask := &learning{secret: secret}
-	in.Mask = mask
-	m, err := collect(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := m.treeText(&m.runs[0], Ordered); !strings.Contains(text, secret) {
-		t.Fatalf("%q is not in the tree:\n%s", secret, text)
-	}
-	mask.known = true
-	for _, it := range m.union() {
-		m.declarations(it)
-	}
-	if len(m.decls) == 0 {
-		t.Fatal("no declarations")
-	}
-	if text := m.treeText(&m.runs[0], Ordered); strings.Contains(text, secret) {
-		t.Errorf("%q is in the tree:\n%s", secret, text)
+	const secret = "main"
+	knows := &learning{secret: secret}
+	for _, mask := range []Masker{knows, struct{ Masker }{knows}} {
+		knows.known, knows.asked = false, 0
+		in := withTypes(inputCSV(t))
+		in.Mask = mask
+		m, err := collect(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.treeText(&m.runs[0], Ordered)
+		before := knows.asked
+		if text := m.treeText(&m.runs[0], Ordered); !strings.Contains(text, secret) {
+			t.Fatalf("%q is not in the tree:\n%s", secret, text)
+		}
+		if counts := m.secrets != nil; counts != (knows.asked == before) {
+			t.Errorf("it counts secrets: %v, and was asked %d times", counts, knows.asked-before)
+		}
+		knows.known = true
+		if text := m.treeText(&m.runs[0], Ordered); strings.Contains(text, secret) {
+			t.Errorf("%q is in the tree:\n%s", secret, text)
+		}
 	}
 }
 
@@ -90,13 +93,22 @@ func TestTreesAfterASecret(t *testing.T) {
 type learning struct {
 	secret string
 	known  bool
+	asked  int // for texts
 }
 
 func (l *learning) Learn(string) {}
 
 func (l *learning) Text(text string) string {
+	l.asked++
 	if !l.known {
 		return text
 	}
 	return strings.ReplaceAll(text, l.secret, "[REDACTED:test:1]")
+}
+
+func (l *learning) Secrets() int {
+	if l.known {
+		return 1
+	}
+	return 0
 }

@@ -69,7 +69,6 @@ func (m *material) newDeclaration(d source.Decl) *item {
 	if len(names) > most {
 		names, more = names[:most], ", ..."
 	}
-	m.trees = nil // a secret in it may be in the trees, too
 	doc, body := clean(strings.TrimRight(m.mask(d.Doc), "\n")), clean(strings.TrimRight(m.mask(d.Body), "\n"))
 	it := &item{
 		name: oneLine(d.Keyword + " " + d.Package + "." + strings.Join(names, ", ") + more),

@@ -172,6 +172,14 @@ func Summary(found []Finding) string {
 	return fmt.Sprintf("%d secrets (%s)", len(found), strings.Join(kinds, ", "))
 }
 
+// Secrets returns how many secrets are known. As long as they are as many, equal texts are
+// masked alike.
+func (r *Redactor) Secrets() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.found)
+}
+
 func (r *Redactor) text(text string) string {
 	if r.Err() != nil {
 		return r.whole("rules-not-understood", text)
