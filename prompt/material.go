@@ -70,7 +70,8 @@ type material struct {
 	modules  modules
 	position func(*trace.Function) string
 	mask     func(string) string
-	secrets  func() int // how many mask knows; nil: it does not say
+	learn    func(texts []string) // shows them to what masks
+	secrets  func() int           // how many mask knows; nil: it does not say
 	lines    func(trace.Function) []trace.Lines
 	named    func(trace.Function, source.Text) []source.Decl
 	names    map[*item][]*item // declarations by the function that names them, as far as they were asked for
@@ -117,6 +118,8 @@ func collect(in Input) (*material, error) {
 		}
 		in.Mask.Learn(in.Question)
 	}
+	m.learn = learner(in.Mask)
+	var texts []string
 	for i, r := range in.Runs {
 		if r.Tree == nil {
 			return nil, errors.New("a run without a call tree")
@@ -136,10 +139,7 @@ func collect(in Input) (*material, error) {
 			if in.Source != nil {
 				t = in.Source(*n.Func)
 			}
-			if in.Mask != nil {
-				in.Mask.Learn(t.Doc)
-				in.Mask.Learn(t.Body)
-			}
+			texts = append(texts, t.Doc, t.Body)
 			m.texts[*n.Func] = t
 			m.order = append(m.order, *n.Func)
 		}
@@ -147,19 +147,35 @@ func collect(in Input) (*material, error) {
 	if len(m.runs) == 2 && m.runs[0].label == m.runs[1].label {
 		return nil, fmt.Errorf("both runs are labelled %q", m.runs[0].label)
 	}
+	m.learn(texts)
 	m.maskAll(in)
 	m.asked = wordsIn(m.question)
 	maps.DeleteFunc(m.asked, func(w string, _ bool) bool { return stopWords[w] })
-	texts := make([]source.Text, len(m.order))
+	sources := make([]source.Text, len(m.order))
 	for i, fn := range m.order {
-		texts[i] = m.texts[fn]
+		sources[i] = m.texts[fn]
 	}
-	m.modules = newModules(texts)
+	m.modules = newModules(sources)
 	m.assign(m.order)
 	for i := range m.runs {
 		m.occurrences(&m.runs[i])
 	}
 	return m, nil
+}
+
+// learner shows texts to a masker, nil for none: at once, if it takes several.
+func learner(mask Masker) func(texts []string) {
+	if mask == nil {
+		return func([]string) {}
+	}
+	if several, ok := mask.(interface{ LearnAll(texts []string) []bool }); ok {
+		return func(texts []string) { several.LearnAll(texts) }
+	}
+	return func(texts []string) {
+		for _, t := range texts {
+			mask.Learn(t)
+		}
+	}
 }
 
 // maskAll masks what a prompt is made of before it is marked up: JSON and XML

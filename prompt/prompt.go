@@ -43,7 +43,8 @@ type Input struct {
 	Lines func(trace.Function) []trace.Lines
 	// Named returns the declarations of types, constants and package variables that
 	// a text names, that of a function or of what is around it. It is asked where
-	// [Options.Types] says so, or a budget does. Nil knows none.
+	// [Options.Types] says so, or a budget does, by several goroutines at once. Nil knows
+	// none.
 	Named func(trace.Function, source.Text) []source.Decl
 	// Score says how relevant a function is to the question, the higher the more,
 	// and why in some words. It decides what goes first where not all fits into
@@ -55,9 +56,10 @@ type Input struct {
 	Mask Masker
 }
 
-// Masker hides secrets. Package redact has one. One that also has a method Secrets() int,
-// which says how many secrets it knows, is asked less often: as long as it knows as many,
-// equal texts are masked alike.
+// Masker hides secrets. Package redact has one, with two methods more that save time. By
+// LearnAll(texts []string) []bool it learns from several texts, in their order, on all
+// processors. Secrets() int says how many secrets it knows: as long as these are as many, equal
+// texts are masked alike.
 type Masker interface {
 	Learn(text string)
 	Text(text string) string

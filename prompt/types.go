@@ -2,8 +2,11 @@ package prompt
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"tracerag/source"
 )
@@ -18,6 +21,7 @@ func (m *material) declared(functions []*item, shows func(*item) *item) []*item 
 	if m.named == nil {
 		return nil
 	}
+	m.nameAhead(functions)
 	var out []*item
 	seen := map[*item]bool{}
 	for _, it := range functions {
@@ -36,30 +40,71 @@ func (it *item) within(other *item) bool {
 	return it.path == other.path && other.source.Start <= it.source.Start && it.source.End <= other.source.End
 }
 
-// declarations are those that a function names.
+// nameAhead asks on all processors what functions name, since each is parsed for it, and
+// learns what the declarations tell of secrets.
+func (m *material) nameAhead(functions []*item) {
+	functions = slices.DeleteFunc(slices.Clone(functions), func(it *item) bool {
+		_, known := m.names[it]
+		return known || len(it.holds) == 0
+	})
+	for _, it := range functions {
+		m.names[it] = nil
+	}
+	named := make([][]source.Decl, len(functions))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(len(functions), runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(functions); i = int(next.Add(1)) - 1 {
+				named[i] = m.named(functions[i].holds[0], functions[i].source)
+			}
+		})
+	}
+	wg.Wait()
+	var texts []string
+	seen := map[declPlace]bool{}
+	for _, list := range named {
+		for _, d := range list {
+			if at := placeOf(d); m.recorded(d) && m.decls[at] == nil && !seen[at] {
+				seen[at] = true
+				texts = append(texts, d.Doc, d.Body)
+			}
+		}
+	}
+	m.learn(texts)
+	for i, it := range functions {
+		for _, d := range named[i] {
+			if !m.recorded(d) {
+				continue
+			}
+			at := placeOf(d)
+			if m.decls[at] == nil {
+				m.decls[at] = m.newDeclaration(d)
+			}
+			m.names[it] = append(m.names[it], m.decls[at])
+		}
+	}
+}
+
+// declarations are those that a function names, but for those of modules of which nothing
+// was recorded.
 func (m *material) declarations(it *item) []*item {
-	list, ok := m.names[it]
-	if ok || len(it.holds) == 0 {
-		return list
-	}
-	for _, d := range m.named(it.holds[0], it.source) {
-		if mod := moduleOf(d.Display); mod != "" && m.modules.short[mod] == "" {
-			continue
-		}
-		at := declPlace{d.Path, d.Start}
-		if m.decls[at] == nil {
-			m.decls[at] = m.newDeclaration(d)
-		}
-		list = append(list, m.decls[at])
-	}
-	m.names[it] = list
-	return list
+	m.nameAhead([]*item{it})
+	return m.names[it]
 }
 
 // declPlace tells declarations apart.
 type declPlace struct {
 	path string
 	line int
+}
+
+func placeOf(d source.Decl) declPlace { return declPlace{d.Path, d.Start} }
+
+// recorded reports whether something was recorded of a declaration's module.
+func (m *material) recorded(d source.Decl) bool {
+	mod := moduleOf(d.Display)
+	return mod == "" || m.modules.short[mod] != ""
 }
 
 func (m *material) newDeclaration(d source.Decl) *item {

@@ -38,6 +38,49 @@ func withTypes(in Input) Input {
 	return in
 }
 
+// TestDeclarationsTellSecrets: what one declaration tells to be secret is masked in one that
+// comes before it, whether or not the masker takes several texts at once.
+func TestDeclarationsTellSecrets(t *testing.T) {
+	several := &learningAll{}
+	for _, mask := range []Masker{&secrets{}, several} {
+		in := withTypes(inputCSV(t))
+		named := in.Named
+		in.Named = func(f trace.Function, text source.Text) []source.Decl {
+			decls := named(f, text)
+			for i := range decls {
+				switch decls[i].Names[0] {
+				case "Table":
+					decls[i].Doc += " It is as rare as xyzzy."
+				case "widths":
+					decls[i].Doc = "// secret=xyzzy"
+				}
+			}
+			return decls
+		}
+		in.Mask = mask
+		if p := build(t, in, Options{Types: true}); strings.Contains(p.Text, "xyzzy") || !strings.Contains(p.Text, "as rare as [MASKED]") {
+			t.Errorf("%T: the secret is not masked:\n%s", mask, p.Text)
+		}
+	}
+	if several.texts == 0 {
+		t.Error("no texts were learned at once")
+	}
+}
+
+// learningAll takes several texts at once.
+type learningAll struct {
+	secrets
+	texts int
+}
+
+func (l *learningAll) LearnAll(texts []string) []bool {
+	l.texts += len(texts)
+	for _, t := range texts {
+		l.Learn(t)
+	}
+	return nil
+}
+
 func TestTypes(t *testing.T) {
 	golden(t, "types.md", build(t, withTypes(inputCSV(t)), Options{Budget: 1_060}).Text)
 	each(t, func(t *testing.T, in Input, o Options) {
