@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -64,33 +65,42 @@ func (p *places) moduleDir(i int) string {
 	return dir
 }
 
-// goFiles yields the paths of a module's Go files, tests left out. Nested
-// modules are others; what the go command does not build (vendor, testdata,
+// goFiles yields the paths of a module's Go files, tests left out, in the order of their names.
+// Nested modules are others; what the go command does not build (vendor, testdata,
 // names that begin with a dot or an underscore) is not part of it, and what
 // cannot be read is passed over.
 func goFiles(root string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return nil
-			}
-			name := d.Name()
-			if d.IsDir() {
-				if path == root {
-					return nil
-				}
-				if name == "vendor" || name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
-					return filepath.SkipDir
-				}
-				if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
-					return filepath.SkipDir
-				}
-				return nil
-			}
-			if d.Type().IsRegular() && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !yield(path) {
-				return filepath.SkipAll
-			}
-			return nil
-		})
+		if info, err := os.Lstat(root); err == nil && info.IsDir() {
+			goFilesIn(filepath.Clean(root), true, yield)
+		}
 	}
+}
+
+// goFilesIn takes less time than [filepath.WalkDir], which would have each directory asked for a
+// go.mod that its list of names has or has not.
+func goFilesIn(dir string, isRoot bool, yield func(string) bool) (more bool) {
+	entries, _ := os.ReadDir(dir) // if it fails, those that could be read
+	if !isRoot && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "go.mod" }) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return true
+		}
+	}
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case e.IsDir():
+			if name == "vendor" || name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
+				continue
+			}
+			if !goFilesIn(filepath.Join(dir, name), false, yield) {
+				return false
+			}
+		case e.Type().IsRegular() && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
+			if !yield(filepath.Join(dir, name)) {
+				return false
+			}
+		}
+	}
+	return true
 }
