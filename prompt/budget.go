@@ -16,10 +16,9 @@ import (
 // may have while there are sources that do not fit: of the first tokens of it little, since
 // there the best sources come first.
 //
-// The tree tells the way to the best functions. What else there is, and where, the names
-// of what is left out tell for less: see docs/prompts.md for what the share of the tree (it
-// was 30 %) and that of the names are worth in lines that true answers cite. Between 10 and
-// 20 % it makes no difference.
+// The tree tells the way to the best functions. Where these are, what else there is, and what calls what, the
+// names tell for less, and where there are names the tree has half as much: see docs/prompts.md for what its share
+// (it was 30 %) and that of the names are worth in lines that true answers cite.
 const (
 	treeShareFirst = 10
 	treeShareRest  = 15
@@ -27,9 +26,13 @@ const (
 )
 
 // treeShare is what the tree may have of so much room.
-func treeShare(room int) int {
+func treeShare(room int, below bool) int {
 	first := min(room, treeFirst)
-	return (first*treeShareFirst + (room-first)*treeShareRest) / 100
+	share := (first*treeShareFirst + (room-first)*treeShareRest) / 100
+	if below {
+		return share / 2
+	}
+	return share
 }
 
 // Shown says how much of a function, or of a declaration, a prompt has that was
@@ -78,10 +81,14 @@ type fitter struct {
 	scores map[trace.Function]scored
 	units  []unit
 	tree   *unfolder // nil: the prompt has no tree
-	ratio  float64   // tokens a byte of source, for guesses
-	asked  bool      // scores tell what a question is about
-	limit  int       // of the budget, without what names may have
-	names  int       // what these may have
+
+	received  bool              // the types of methods were looked for
+	receivers map[*item]float64 // their scores
+
+	ratio float64 // tokens a byte of source, for guesses
+	asked bool    // scores tell what a question is about
+	limit int     // of the budget, without what names may have
+	names int     // what these may have
 }
 
 // fit makes the prompt within the budget of the options.
@@ -92,7 +99,7 @@ type fitter struct {
 // step works with sums of parts or guesses, so the end is a count of the whole
 // text: if that is over, less is given to the sources.
 func (m *material) fit(in Input, o Options) (*Prompt, error) {
-	f := &fitter{m: m, o: o, scores: m.scores(in.Score), asked: in.Score != nil, limit: o.Budget}
+	f := &fitter{m: m, o: o, receivers: map[*item]float64{}, scores: m.scores(in.Score), asked: in.Score != nil, limit: o.Budget}
 	if whole, err := f.whole(); whole != nil || err != nil {
 		return whole, err
 	}
@@ -107,19 +114,20 @@ func (m *material) fit(in Input, o Options) (*Prompt, error) {
 	if least.Total > o.Budget {
 		return nil, overBudget(least, o.Budget)
 	}
-	f.tree = f.unfolder()
 	room := o.Budget - least.Total
+	if f.keepsPositions() {
+		f.names = max(room-namesFrom, 0) * namesShare / 100
+		m.cut.below = f.names > 0
+	}
+	f.tree = f.unfolder()
 	share := room
 	if len(f.units) > 0 {
-		share = treeShare(room)
+		share = treeShare(room, m.cut.below)
 	}
 	if err := f.fitTree(share); err != nil {
 		return nil, err
 	}
-	if f.keepsPositions() {
-		f.names = max(room-namesFrom, 0) * namesShare / 100
-		f.limit -= f.names
-	}
+	f.limit -= f.names
 	p, err := f.fitAll()
 	if unused := o.Budget - f.limit; err == nil && o.Budget-p.Total > unused/2 && unused > 0 {
 		// Everything has its name. What these did not need is for the sources.
@@ -298,6 +306,16 @@ func (f *fitter) count(whole []segment) {
 	}
 	f.part()
 	f.lead(at)
+	if f.keepsPositions() {
+		score := map[*item]float64{}
+		for i := range f.units {
+			u := &f.units[i]
+			if score[u.it] = u.Score; moduleOf(u.it.source.Display) == "" {
+				score[u.it] += foreign
+			}
+		}
+		f.m.callers = f.m.callSites(score)
+	}
 	f.rooms()
 }
 

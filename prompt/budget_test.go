@@ -32,12 +32,12 @@ func TestBudgetGolden(t *testing.T) {
 		o      Options
 		budget int
 	}{
-		{"budget-one.md", inputCSV(t), Options{}, 720},
-		{"budget-one.xml", inputCSV(t), Options{Format: XML}, 720},
-		{"budget-one.json", inputCSV(t), Options{Format: JSON}, 720},
+		{"budget-one.md", inputCSV(t), Options{}, 750},
+		{"budget-one.xml", inputCSV(t), Options{Format: XML}, 750},
+		{"budget-one.json", inputCSV(t), Options{Format: JSON}, 750},
 		{"budget-one-CA.md", inputCSV(t), Options{Variant: SortedNoTree}, 180},
 		{"budget-one-T.md", inputCSV(t), Options{Variant: TreeOnly}, 100},
-		{"budget-two.md", inputTwo(t), Options{}, 800},
+		{"budget-two.md", inputTwo(t), Options{}, 830},
 		{"budget-template.txt", inputTwo(t), Options{Template: "{{.Question}}\n{{range .Runs}}{{.Tree}}{{range .Functions}}{{.Block}}{{end}}{{end}}\nleft out: {{.Left}}\n"}, 300},
 	} {
 		tt.in.Score = about("Render", "pad")
@@ -136,7 +136,7 @@ func TestBudgetMarksWhatItLeavesOut(t *testing.T) {
 				t.Errorf("budget %d: nodes are left out of the tree without a mark", o.Budget)
 			}
 		}
-		if o.Variant == Ordered && p.Total < whole.Total && !strings.Contains(p.Text, "Not everything fits") {
+		if o.Variant == Ordered && p.Total < whole.Total && !strings.Contains(p.Text, "What is least relevant") {
 			t.Errorf("budget %d: the instructions do not say that something is left out", o.Budget)
 		}
 	})
@@ -264,7 +264,7 @@ func TestSignatureForms(t *testing.T) {
 
 // The instructions quote the marks.
 func TestInstructionsMatchTheMarks(t *testing.T) {
-	for _, mark := range []string{"[310 calls of 12 functions folded]", "[signature only: lines 31-36 left out]", "[lines 31-90 left out: "} {
+	for _, mark := range []string{"[310 calls of 12 functions folded]", "[signature only: lines 31-36 left out]", "[lines 31-90 left out]", ": did not run"} {
 		if !strings.Contains(instructionsCut, mark) {
 			t.Errorf("the instructions do not have the mark %q", mark)
 		}

@@ -73,7 +73,7 @@ type lineRange struct {
 }
 
 // leftOutPattern finds the marks of lines that a source in a prompt has not.
-var leftOutPattern = regexp.MustCompile(`\[(?:signature only: )?lines? (\d{1,7})(?:-(\d{1,7}))? left out`)
+var leftOutPattern = regexp.MustCompile(`\[(?:signature only: )?lines? (\d{1,7})(?:-(\d{1,7}))? left out([^\]\n]*)`)
 
 func linesOf(prompt string) fileLines {
 	fl := fileLines{}
@@ -90,6 +90,7 @@ func linesOf(prompt string) fileLines {
 		for ; len(marks) > 0 && marks[0][0] < next; marks = marks[1:] {
 			first, last := numbers(prompt, marks[0][2:])
 			if marks[0][0] > m[0] && first >= from && last <= to {
+				fl.addLines(file, prompt[marks[0][6]:marks[0][7]], calledAt())
 				if from < first {
 					fl[base] = append(fl[base], lineRange{file, from, first - 1})
 				}

@@ -17,9 +17,21 @@ type cut struct {
 	nodes map[*calltree.Node]bool
 	// positions says that the trees have them.
 	positions bool
-	// names has the items that are named where the prompt has nothing else of them.
-	names map[*item]bool
+	// below says that the places of functions are among the names, and in the trees only
+	// those of functions that these can't have.
+	below bool
+	// names has the items that are named where the prompt has no source of them.
+	names map[*item]naming
 }
+
+// naming is how an item is named.
+type naming int
+
+const (
+	noName naming = iota
+	nameAlone
+	nameAndCalls // with the calls that it makes
+)
 
 // apply puts into a list of items what replaces them, and says how many
 // functions are left out of it.
@@ -84,7 +96,7 @@ func (m *material) at(it *item, t Tier) *item {
 	case t == TierWindow:
 		return m.window(it)
 	case t == TierSignature && it.source.Signature != "":
-		return it.signature()
+		return m.signature(it)
 	}
 	return nil
 }
@@ -94,7 +106,7 @@ func (m *material) at(it *item, t Tier) *item {
 const shortDoc = 600
 
 // signature is the item without its body.
-func (it *item) signature() *item {
+func (m *material) signature(it *item) *item {
 	t := &it.source
 	first, last := t.Start+strings.Count(t.Signature, "\n"), t.Start+strings.Count(t.Body, "\n")
 	if first < last {
@@ -106,7 +118,7 @@ func (it *item) signature() *item {
 	l := it.listing()
 	it.docStart(l, shortDoc)
 	l.lines(t.Start, t.Signature)
-	l.mark("signature only: %s left out", lineRange{from: first, to: last}.words())
+	l.mark("signature only: %s left out%s", lineRange{from: first, to: last}.words(), m.callers.gap(it, first, last))
 	s.text = l.String()
 	return &s
 }

@@ -16,6 +16,7 @@ import (
 // excerpt is an item of which some lines are left out.
 type excerpt struct {
 	it    *item
+	calls *callers
 	lines []string // of the body
 	keep  []bool
 	idle  []bool // lines that did not run, or stand in what did not
@@ -24,7 +25,7 @@ type excerpt struct {
 }
 
 func (m *material) excerpt(it *item) *excerpt {
-	x := &excerpt{it: it, lines: strings.Split(it.source.Body, "\n"), doc: shortDoc}
+	x := &excerpt{it: it, calls: m.callers, lines: strings.Split(it.source.Body, "\n"), doc: shortDoc}
 	x.keep = make([]bool, len(x.lines))
 	x.idle = make([]bool, len(x.lines))
 	// The lines of a text that may not be what ran are not those that did.
@@ -203,9 +204,9 @@ func (x *excerpt) item(tier Tier, most int) *item {
 				l.lines(start+from, strings.Join(x.lines[from:i], "\n"))
 				continue
 			}
-			why := ""
-			if idle {
-				why = ": did not run"
+			why := ": did not run"
+			if !idle {
+				why = x.calls.gap(x.it, start+from, start+i-1)
 			}
 			s.elided += i - from
 			l.mark("%s left out%s", lineRange{from: start + from, to: start + i - 1}.words(), why)

@@ -78,11 +78,11 @@ const instructionsTypes = `- "Types" has the declarations of types, constants an
 
 // instructionsCut explains what cut.go and calltree write where something is left
 // out; a test compares them.
-const instructionsCut = `- Not everything fits: what is least relevant to the question is left out, and square brackets stand where it was. "[310 calls of 12 functions folded]" in a call tree: these functions were called, but are not listed. "[signature only: lines 31-36 left out]" or "[lines 31-90 left out]" in a source: those lines of the file are not shown; "[lines 31-90 left out: did not run]": nor did they run.
+const instructionsCut = `- What is least relevant to the question is left out, and square brackets stand where it was. "[310 calls of 12 functions folded]" in a call tree: these were called, but are not listed. "[signature only: lines 31-36 left out]" or "[lines 31-90 left out]" in a source: those lines of the file are not shown; with ": did not run": nor did they run; with ": New 45; .Close 80": line 45 calls New, line 80 a method Close.
 `
 
 // instructionsNames explains what leftout.go writes.
-const instructionsNames = `- "Left out" names what is not shown at all: functions, and declarations that the sources name, by file, each with the line where it begins. A method without its type (".Render 45") is of the type before it.
+const instructionsNames = `- "Left out" names what has no source here, by file, each with the line where it begins: functions, declarations that the sources name, types of methods. ".Render 45" is a method of the type before it. "run 12 (New 18; .Close 34)" makes those calls, among others. Functions of the call tree have their place at their source, or here.
 `
 
 const instructionsAnswering = `

@@ -3,39 +3,41 @@ package prompt
 import (
 	"cmp"
 	"fmt"
+	"go/token"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"tracerag/source"
 	"tracerag/trace/symbol"
 )
 
 // namesShare is how much of the room beyond the first tokens of it, in per cent, the names
-// may have of what a prompt leaves out otherwise. A name with its line takes six tokens, a line of the call tree
-// fifteen and those of its callers, a source a hundred and more. Of the places that
-// the true answers of fixtures/experiments cite and prompts of 8,000 tokens did not have,
-// half were the beginnings of functions and types that these did not even name.
+// may have of what a prompt has no source of. A name with its line takes six tokens, a call with its line
+// as many, a source a hundred and more. See docs/prompts.md for what they are worth in lines that true
+// answers cite: with 30 % fewer are there, with 40 % hardly more.
 const (
-	namesShare = 25
+	namesShare = 35
 	namesFrom  = 1_000 // tokens
 )
 
-// leftOut is the section with the names of what the prompt has nothing else of: functions
-// with neither source nor line in the call tree, and declarations that the sources name.
+// leftOut is the section with the names of what the prompt has no source of: functions, those
+// of the call trees first, declarations that the sources name, and the types of methods.
 // It has a line for each file, in the order of first calls.
 func (m *material) leftOut(parts []part) part {
 	p := part{kind: partNames}
 	if m.cut == nil || len(m.cut.names) == 0 {
 		return p
 	}
-	listed := m.listed()
 	var files []string
 	names := map[string][]string{}
 	receiver := map[string]string{}
 	seen := map[*item]bool{}
-	for _, list := range parts {
+	for _, list := range append(slices.Clone(parts), part{items: m.receivers}) {
 		for _, it := range list.items {
-			if seen[it] || !m.cut.names[it] || listed[it] || m.cut.shows(it) {
+			if seen[it] || m.cut.names[it] == noName || m.cut.shows(it) {
 				continue
 			}
 			seen[it] = true
@@ -50,6 +52,9 @@ func (m *material) leftOut(parts []part) part {
 				receiver[file] = of
 			}
 			name += " " + strconv.Itoa(it.source.Start)
+			if m.cut.names[it] == nameAndCalls {
+				name += " (" + m.callers.text(it, it.source.Start, it.source.End) + ")"
+			}
 			if list.only {
 				name += " " + list.run
 			}
@@ -64,12 +69,9 @@ func (m *material) leftOut(parts []part) part {
 	return p
 }
 
-// listed are the items that have a line with a place in a call tree that is cut.
+// listed are the items that have a line of their own in a call tree that is cut.
 func (m *material) listed() map[*item]bool {
 	listed := map[*item]bool{}
-	if !m.cut.positions {
-		return listed
-	}
 	for i := range m.runs {
 		for n := range nodes(m.runs[i].tree) {
 			if it := m.items[*n.Func]; it != nil && (m.cut.nodes == nil || m.cut.nodes[n]) && m.owns(it, *n.Func) {
@@ -104,7 +106,7 @@ func receiverOf(name string) string {
 // fitNames gives the names what a prompt leaves of a limit, which is within the budget.
 func (f *fitter) fitNames(p *Prompt, limit int) (*Prompt, error) {
 	limit = min(limit, f.o.Budget)
-	if !f.keepsPositions() || limit <= p.Total || len(f.units) == 0 {
+	if !f.m.cut.below || limit <= p.Total || len(f.units) == 0 {
 		return p, nil
 	}
 	before := f.m.cut.names
@@ -116,38 +118,13 @@ func (f *fitter) fitNames(p *Prompt, limit int) (*Prompt, error) {
 			return nil, err
 		}
 	}
-	listed := f.m.listed()
-	type wish struct {
-		it    *item
-		score float64
-	}
-	var wishes []wish
-	for i := range f.units {
-		u := &f.units[i]
-		if u.it.source.Start <= 0 || f.m.cut.shows(u.it) || listed[u.it] {
-			continue
-		}
-		score := u.Score
-		if moduleOf(u.it.source.Display) == "" {
-			score += foreign
-		}
-		wishes = append(wishes, wish{u.it, score})
-	}
-	if f.m.named != nil {
-		decls, items, _ := f.declarations()
-		for i, d := range decls {
-			if !f.m.cut.shows(d) {
-				wishes = append(wishes, wish{d, items[i].Score + foreign})
-			}
-		}
-	}
-	slices.SortStableFunc(wishes, func(a, b wish) int { return cmp.Compare(b.score, a.score) })
-	const least, most = 3, 30 // tokens that a name takes
+	wishes := f.wishes()
+	const least, most = 3, 40 // tokens that a wish takes
 	n := min(len(wishes), (limit-bare.Total)/least)
 	for n > 0 {
-		f.m.cut.names = map[*item]bool{}
+		f.m.cut.names = map[*item]naming{}
 		for _, w := range wishes[:n] {
-			f.m.cut.names[w.it] = true
+			f.m.cut.names[w.it] = max(f.m.cut.names[w.it], w.as)
 		}
 		q, err := f.build()
 		if err != nil {
@@ -157,27 +134,148 @@ func (f *fitter) fitNames(p *Prompt, limit int) (*Prompt, error) {
 			return q, nil
 		}
 		over := q.Total - limit
-		// As many fewer as are over at the average price of a name, and at least one.
+		// As many fewer as are over at the average price of a wish, and at least one.
 		n -= max(1, over*n/max(q.Total-bare.Total, 1), over/most)
 	}
 	f.m.cut.names = before
 	return p, nil
 }
 
+// wish is an item that is to be named.
+type wish struct {
+	it    *item
+	as    naming
+	score float64
+}
+
+const (
+	// ownName is what a name of the main module counts more: in its files nobody has to be told
+	// where to look for them. That is less than [foreign], since a name takes little.
+	ownName = .2
+	// callsLater is what the calls of a function count less than its name.
+	callsLater = .3
+)
+
+// wishes are all names that the prompt may have, the most wanted first. A function of the call
+// trees counts one more, since these don't say where it is.
+func (f *fitter) wishes() (wishes []wish) {
+	listed := f.m.listed()
+	for i := range f.units {
+		u := &f.units[i]
+		if u.it.source.Start <= 0 || f.m.cut.shows(u.it) {
+			continue
+		}
+		score := u.Score + ownNameOf(u.it)
+		if listed[u.it] {
+			score++
+		}
+		wishes = append(wishes, wish{u.it, nameAlone, score})
+		if f.m.callers.text(u.it, u.it.source.Start, u.it.source.End) != "" {
+			wishes = append(wishes, wish{u.it, nameAndCalls, score - callsLater})
+		}
+	}
+	if f.m.named != nil {
+		if !f.received {
+			f.findReceivers()
+		}
+		decls, items, _ := f.declarations()
+		for i, d := range decls {
+			if !f.m.cut.shows(d) {
+				wishes = append(wishes, wish{d, nameAlone, items[i].Score + ownNameOf(d)})
+			}
+		}
+		for _, d := range f.m.receivers {
+			if !f.m.cut.shows(d) && !slices.Contains(decls, d) {
+				wishes = append(wishes, wish{d, nameAlone, f.receivers[d] + ownNameOf(d)})
+			}
+		}
+	}
+	slices.SortStableFunc(wishes, func(a, b wish) int { return cmp.Compare(b.score, a.score) })
+	return wishes
+}
+
+func ownNameOf(it *item) float64 {
+	if moduleOf(it.source.Display) == "" {
+		return ownName
+	}
+	return 0
+}
+
+// mostReceivers is how many types are looked for: that of the best method is more often named
+// in a true answer than the hundredth function.
+const mostReceivers = 40
+
+// findReceivers looks for the types of the best methods, and gives each the score of its best one.
+func (f *fitter) findReceivers() {
+	f.received = true
+	items := make([]Item, len(f.units))
+	for i := range f.units {
+		items[i] = f.units[i].Item
+	}
+	type place struct{ dir, name string }
+	seen := map[place]bool{}
+	var methods []*unit
+	var names []string
+	for _, i := range ranked(items) {
+		u := &f.units[i]
+		of := typeName(receiverOf(u.it.bareName()))
+		at := place{filepath.Dir(u.it.path), of}
+		if of == "" || seen[at] || u.it.source.Start <= 0 || len(u.it.holds) == 0 {
+			continue
+		}
+		seen[at] = true
+		methods, names = append(methods, u), append(names, of)
+		if len(methods) == mostReceivers {
+			break
+		}
+	}
+	functions, texts := make([]*item, len(methods)), make([]source.Text, len(methods))
+	for i, u := range methods {
+		functions[i], texts[i] = u.it, u.it.source
+		texts[i].Body = "func (r " + names[i] + ") f() {}"
+	}
+	for i, list := range f.m.namedIn(functions, texts) {
+		for _, d := range list {
+			if !slices.Contains(f.m.receivers, d) {
+				f.m.receivers = append(f.m.receivers, d)
+				f.receivers[d] = methods[i].Score
+			}
+		}
+	}
+}
+
+// typeName is the name of the type in a receiver: of "(*List[go.shape.int])" List. It is empty for one
+// within a function.
+func typeName(receiver string) string {
+	name, _, _ := strings.Cut(strings.Trim(receiver, "(*)"), "[")
+	if !token.IsIdentifier(name) {
+		return ""
+	}
+	return name
+}
+
 var (
 	// leftOutLine finds a line of names in a prompt, in JSON, too.
 	leftOutLine = lazy(`(?m)(?:^|\\n|"text":")([\pL\pN_][\pL\pN_./@+~-]*\.(?:go|s)): ([^"\\\n]*)`)
 	// leftOutName finds where one of its names begins.
-	leftOutName = lazy(` (\d{1,7})(?: [^ ,]+)?(?:,|$)`)
+	leftOutName = lazy(` (\d{1,7})(?: \([^()]*\))?(?: [^ ,()]+)?(?:,|$)`)
+	// calledAt finds a call behind a name or in the mark of a gap.
+	calledAt = lazy(`[(;:] ?[^ ;:()]+ (\d{1,7})`)
 )
 
 // namedLines adds the lines that names in a prompt stand for.
 func (fl fileLines) namedLines(prompt string) {
 	for _, m := range leftOutLine().FindAllStringSubmatch(prompt, -1) {
-		base := m[1][strings.LastIndexByte(m[1], '/')+1:]
-		for _, n := range leftOutName().FindAllStringSubmatch(m[2], -1) {
-			at, _ := strconv.Atoi(n[1]) // seven digits fit
-			fl[base] = append(fl[base], lineRange{m[1], at, at})
-		}
+		fl.addLines(m[1], m[2], leftOutName())
+		fl.addLines(m[1], m[2], calledAt())
+	}
+}
+
+// addLines adds the lines of a file that a text has at a pattern.
+func (fl fileLines) addLines(file, text string, at *regexp.Regexp) {
+	base := file[strings.LastIndexByte(file, '/')+1:]
+	for _, n := range at.FindAllStringSubmatch(text, -1) {
+		line, _ := strconv.Atoi(n[1]) // seven digits fit
+		fl[base] = append(fl[base], lineRange{file, line, line})
 	}
 }

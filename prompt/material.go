@@ -60,28 +60,30 @@ func (it *item) textWords() wordSet {
 
 // material is an input with the sources found.
 type material struct {
-	question string
-	static   bool // see [Input.Static]
-	runs     []runMaterial
-	order    []trace.Function // all functions, in the order of their first calls
-	texts    map[trace.Function]source.Text
-	items    map[trace.Function]*item
-	missing  map[missingKey]*item
-	modules  modules
-	position func(*trace.Function) string
-	mask     func(string) string
-	learn    func(texts []string) // shows them to what masks
-	secrets  func() int           // how many mask knows; nil: it does not say
-	lines    func(trace.Function) []trace.Lines
-	named    func(trace.Function, source.Text) []source.Decl
-	names    map[*item][]*item // declarations by the function that names them, as far as they were asked for
-	decls    map[declPlace]*item
-	asked    map[string]bool // the question's words, see [wordsIn]
-	warnings []string
-	calls    map[*item]map[string]bool // names of functions that an item's excerpt is about, in lower case
-	numbered bool                      // the texts have line numbers
-	cut      *cut                      // what is left out to fit a budget; nil: nothing
-	trees    []treeForm                // the texts of call trees that were made last
+	question  string
+	static    bool // see [Input.Static]
+	runs      []runMaterial
+	order     []trace.Function // all functions, in the order of their first calls
+	texts     map[trace.Function]source.Text
+	items     map[trace.Function]*item
+	missing   map[missingKey]*item
+	modules   modules
+	position  func(*trace.Function) string
+	mask      func(string) string
+	learn     func(texts []string) // shows them to what masks
+	secrets   func() int           // how many mask knows; nil: it does not say
+	lines     func(trace.Function) []trace.Lines
+	named     func(trace.Function, source.Text) []source.Decl
+	names     map[*item][]*item // declarations by the function that names them, as far as they were asked for
+	decls     map[declPlace]*item
+	asked     map[string]bool // the question's words, see [wordsIn]
+	warnings  []string
+	calls     map[*item]map[string]bool // names of functions that an item's excerpt is about, in lower case
+	numbered  bool                      // the texts have line numbers
+	cut       *cut                      // what is left out to fit a budget; nil: nothing
+	callers   *callers                  // what gaps and names tell of calls; nil: nothing
+	receivers []*item                   // types of methods, to be named beside what the sources name
+	trees     []treeForm                // the texts of call trees that were made last
 }
 
 type missingKey struct{ decl, file string }

@@ -30,7 +30,7 @@ func (m *material) treeText(r *runMaterial, v Variant) string {
 			return ""
 		}
 		shown[*fn] = true
-		if it := m.items[*fn]; as.headings && it != nil && it.text != "" && m.owns(it, *fn) && m.cut.shows(it) {
+		if it := m.items[*fn]; as.headings && it != nil && it.text != "" && m.owns(it, *fn) && m.cut.shows(it) || as.below && !m.onlyInTree(fn) {
 			return ""
 		}
 		return m.file(fn)
@@ -52,6 +52,7 @@ type treeForm struct {
 	run       *runMaterial
 	positions bool
 	headings  bool                    // have the positions of functions whose source is shown
+	below     bool                    // so have the names, of all but [material.onlyInTree]
 	shown     map[*item]bool          // those; nil: all
 	nodes     map[*calltree.Node]bool // those of the cut; nil: all
 	text      string                  // with its secrets
@@ -78,7 +79,7 @@ func (m *material) treeForm(r *runMaterial, v Variant) treeForm {
 	if m.cut == nil {
 		return as
 	}
-	as.positions, as.nodes = m.cut.positions, m.cut.nodes
+	as.positions, as.below, as.nodes = m.cut.positions, m.cut.below, m.cut.nodes
 	if as.headings = as.headings && as.positions; as.headings {
 		as.shown = map[*item]bool{}
 		for it, s := range m.cut.items {
@@ -91,8 +92,15 @@ func (m *material) treeForm(r *runMaterial, v Variant) treeForm {
 }
 
 func (t *treeForm) equal(as treeForm) bool {
-	return t.run == as.run && t.positions == as.positions && t.headings == as.headings &&
+	return t.run == as.run && t.positions == as.positions && t.below == as.below && t.headings == as.headings &&
 		equal(t.shown, as.shown) && equal(t.nodes, as.nodes)
+}
+
+// onlyInTree reports whether nothing but a line of the tree says where a function is: it has no
+// name below if its source is not known, or a part of the source of the function around it.
+func (m *material) onlyInTree(fn *trace.Function) bool {
+	it := m.items[*fn]
+	return it == nil || it.source.Start <= 0 || !m.owns(it, *fn)
 }
 
 // equal reports whether two sets are the same, of which nil has all that there is.

@@ -40,23 +40,32 @@ func (it *item) within(other *item) bool {
 	return it.path == other.path && other.source.Start <= it.source.Start && it.source.End <= other.source.End
 }
 
-// nameAhead asks on all processors what functions name, since each is parsed for it, and
-// learns what the declarations tell of secrets.
+// nameAhead asks what functions name, all at once.
 func (m *material) nameAhead(functions []*item) {
 	functions = slices.DeleteFunc(slices.Clone(functions), func(it *item) bool {
 		_, known := m.names[it]
 		return known || len(it.holds) == 0
 	})
-	for _, it := range functions {
-		m.names[it] = nil
+	texts := make([]source.Text, len(functions))
+	for i, it := range functions {
+		texts[i] = it.source
 	}
+	for i, list := range m.namedIn(functions, texts) {
+		m.names[functions[i]] = list
+	}
+}
+
+// namedIn returns what texts of functions name, but for what modules declare of which nothing was
+// recorded. It asks on all processors, since each text is parsed for it, and learns what the
+// declarations tell of secrets.
+func (m *material) namedIn(functions []*item, in []source.Text) [][]*item {
 	named := make([][]source.Decl, len(functions))
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(len(functions), runtime.GOMAXPROCS(0)) {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(functions); i = int(next.Add(1)) - 1 {
-				named[i] = m.named(functions[i].holds[0], functions[i].source)
+				named[i] = m.named(functions[i].holds[0], in[i])
 			}
 		})
 	}
@@ -72,8 +81,9 @@ func (m *material) nameAhead(functions []*item) {
 		}
 	}
 	m.learn(texts)
-	for i, it := range functions {
-		for _, d := range named[i] {
+	out := make([][]*item, len(named))
+	for i, list := range named {
+		for _, d := range list {
 			if !m.recorded(d) {
 				continue
 			}
@@ -81,9 +91,10 @@ func (m *material) nameAhead(functions []*item) {
 			if m.decls[at] == nil {
 				m.decls[at] = m.newDeclaration(d)
 			}
-			m.names[it] = append(m.names[it], m.decls[at])
+			out[i] = append(out[i], m.decls[at])
 		}
 	}
+	return out
 }
 
 // declarations are those that a function names, but for those of modules of which nothing
@@ -126,7 +137,7 @@ func (m *material) newDeclaration(d source.Decl) *item {
 		declares:    d.Names,
 		members:     d.Members(),
 		numbered:    m.numbered,
-		source:      source.Text{Doc: doc, Body: body, Start: d.Start, End: d.End, DocStart: d.DocStart},
+		source:      source.Text{Display: d.Display, Doc: doc, Body: body, Start: d.Start, End: d.End, DocStart: d.DocStart},
 	}
 	it.text = it.whole()
 	start := d.Start

@@ -160,7 +160,7 @@ func (f *fitter) unfolder() *unfolder {
 		return nil
 	}
 	costs := map[*trace.Function]int{}
-	keep := f.keepsPositions()
+	keep := f.keepsPositions() && !f.m.cut.below
 	cost := func(n *calltree.Node) int {
 		c, ok := costs[n.Func]
 		if !ok {

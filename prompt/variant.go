@@ -135,14 +135,14 @@ func (m *material) layout(v Variant, at Placement) []part {
 
 // files are the first elements of the files that a cut prompt names; nil is all.
 func (m *material) files(parts []part) map[string]bool {
-	if m.cut == nil || m.cut.positions && m.cut.nodes == nil {
+	if m.cut == nil || m.cut.positions && !m.cut.below && m.cut.nodes == nil {
 		return nil
 	}
 	files := map[string]bool{}
 	if m.cut.positions {
 		for i := range m.runs {
 			for n := range nodes(m.runs[i].tree) {
-				if m.cut.nodes[n] {
+				if (m.cut.nodes == nil || m.cut.nodes[n]) && (!m.cut.below || m.onlyInTree(n.Func)) {
 					first, _, _ := strings.Cut(m.file(n.Func), "/")
 					files[first] = true
 				}
