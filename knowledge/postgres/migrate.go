@@ -51,6 +51,9 @@ var migrations = []string{schema1, schema2, schema3, schema4, schema5, schema6, 
 // migrationLock is the number of the advisory lock that who makes tables holds: "tracerag".
 const migrationLock = 0x7472616365726167
 
+// grantAll gives each role that was admitted what tables there are now. A role that was admitted to many projects has a row for each.
+const grantAll = "SELECT grant_to(r.rolname) FROM pg_catalog.pg_roles r WHERE r.rolname IN (SELECT role FROM access)"
+
 // querier is a pool, a connection or a transaction.
 type querier interface {
 	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
@@ -121,7 +124,7 @@ func (s *Store) migrate(ctx context.Context, migrations []string) error {
 		if _, err := tx.Exec(ctx, "INSERT INTO schema_version VALUES ($1)", len(migrations)); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "SELECT grant_to(a.role) FROM access a JOIN pg_catalog.pg_roles r ON r.rolname = a.role")
+		_, err = tx.Exec(ctx, grantAll)
 		return err
 	})
 }
