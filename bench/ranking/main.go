@@ -235,10 +235,11 @@ func pick(rs []result, has func(*bug) bool) []result {
 	return out
 }
 
-// tiers are about what a function of so many tokens costs at each tier: the corpus has the
-// size of the whole only, and knows no lines that ran.
-func tiers(whole int) (t [prompt.TierFull + 1]int) {
-	const long, window, signature = 200, 700, 50
+// tiers are about what the n-th function, of so many tokens, costs at each tier: the corpus has the
+// size of the whole only, and knows no lines that ran. The excerpt has the room that a prompt gives it.
+func tiers(whole, n, budget int) (t [prompt.TierFull + 1]int) {
+	const long, signature = 200, 50
+	window := min(max(budget/(10+10*n), 80), 700)
 	t[prompt.TierFull] = whole
 	t[prompt.TierSignature] = min(signature, whole)
 	if whole > long {
@@ -256,11 +257,7 @@ func fits(w io.Writer, bugs []*bug) {
 	ran, withGold := 0, 0
 	for _, b := range bugs {
 		items := make([]prompt.Item, len(b.Executed))
-		for _, r := range b.rank(rank.Default) {
-			x := &b.Executed[r.Function]
-			items[r.Function].Score = r.Score
-			items[r.Function].Tokens = tiers(x.Tokens)
-		}
+		order := b.rank(rank.Default)
 		gold := 0
 		for _, x := range b.Executed {
 			if x.Gold {
@@ -273,6 +270,11 @@ func fits(w io.Writer, bugs []*bug) {
 		}
 		for at, budget := range budgets {
 			n := 0
+			for k, r := range order {
+				x := &b.Executed[r.Function]
+				items[r.Function].Score = r.Score
+				items[r.Function].Tokens = tiers(x.Tokens, k, budget)
+			}
 			for i, tier := range prompt.Fit(items, budget) {
 				if b.Executed[i].Gold && tier == prompt.TierFull {
 					n++
