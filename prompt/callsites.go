@@ -38,7 +38,7 @@ func (m *material) callSites(score map[*item]float64) *callers {
 				continue
 			}
 			from, to := m.items[*n.Parent.Func], m.items[*n.Func]
-			if from == nil || to == nil || from == to || !m.owns(to, *n.Func) {
+			if from == nil || to == nil || from == to || !m.owns(to, *n.Func) || movesLines(from.source.Body) {
 				continue
 			}
 			if !seen[call{from, to}] {
@@ -46,7 +46,7 @@ func (m *material) callSites(score map[*item]float64) *callers {
 				c.count[to]++
 			}
 			for _, line := range n.Lines {
-				// Inlined code, and what a //line comment moves, may have lines of elsewhere.
+				// The lines of inlined code may be those of another file.
 				if line >= from.source.Start && line <= from.source.End && from.source.Start > 0 {
 					c.sites[from] = append(c.sites[from], callSite{line, to})
 				}
@@ -58,6 +58,11 @@ func (m *material) callSites(score map[*item]float64) *callers {
 		c.sites[it] = slices.CompactFunc(sites, func(a, b callSite) bool { return a.line == b.line && a.to.key == b.to.key })
 	}
 	return c
+}
+
+// movesLines reports whether a source has a comment that gives what follows other lines.
+func movesLines(body string) bool {
+	return strings.Contains(body, "//line ") || strings.Contains(body, "/*line ")
 }
 
 func byLine(a, b callSite) int { return cmp.Or(a.line-b.line, strings.Compare(a.to.key, b.to.key)) }
@@ -93,7 +98,7 @@ func (c *callers) text(it *item, from, to int) string {
 // calledName is the name of a function where it is called: of a method ".Render", as in the list of
 // names behind its type. The closure in a method is "Render.func1".
 func (it *item) calledName() string {
-	name := it.bareName()
+	name := withoutTypeArguments(it.bareName())
 	if it.source.Kind != source.Closure {
 		return name[len(receiverOf(name)):]
 	}
@@ -101,6 +106,24 @@ func (it *item) calledName() string {
 		return inMethod
 	}
 	return name
+}
+
+// withoutTypeArguments is a name without what is in square brackets: types may have spaces and
+// parentheses.
+func withoutTypeArguments(name string) string {
+	var b strings.Builder
+	depth := 0
+	for _, r := range name {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']' && depth > 0:
+			depth--
+		case depth == 0:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // gap is what a mark says of the calls between two lines that it stands for.

@@ -121,6 +121,58 @@ func TestCallsBehindNames(t *testing.T) {
 	}
 }
 
+// What only looks like names and calls makes no line known.
+func TestHostileNames(t *testing.T) {
+	for text, lines := range map[string]map[string]bool{
+		"### m.run  a/file.go:10-90\n10 func run() {\n[lines 12-13 left out: x 999; y 12; z 90]\n91\n": {
+			"file.go:999": false, "file.go:12": true, "file.go:13": false,
+		},
+		"### m.run  a/file.go:10-90\n10 func run() {\n\ts := `\nevil.go: f 3 (g 4)\nserver.go: failed (code 500) while 3 wait\n`\n}\n## Question\n": {
+			"evil.go:3": false, "evil.go:4": false, "server.go:500": false,
+		},
+		"<source>\nevil.go: f 3\n</source>\n<left_out>\na.go: f 5 (g 6)\n</left_out>\n<question>\nevil.go: f 7\n": {
+			"evil.go:3": false, "evil.go:7": false, "a.go:5": true, "a.go:6": true,
+		},
+	} {
+		for at, known := range lines {
+			if got := CheckCitations("See "+at+".", text); got[0].Known != known {
+				t.Errorf("%s is known: %v, in\n%s", at, got[0].Known, text)
+			}
+		}
+	}
+	for name, want := range map[string]string{
+		"run.Backward[go.shape.int].func2":                   "run.Backward.func2",
+		"B[go.shape.struct { X int; f func([]int) bool }].M": "B.M",
+		"(*T).M": "(*T).M",
+		"odd]":   "odd]",
+	} {
+		if got := withoutTypeArguments(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// A comment may give lines the numbers of another file: then it is not known where the calls are.
+func TestMovedCalls(t *testing.T) {
+	in := inputCalls()
+	find := in.Source
+	in.Source = func(f trace.Function) source.Text {
+		t := find(f)
+		if f.Name == "example.com/m.run" {
+			t.Body = strings.Replace(t.Body, "\n", "\n//line other.y:10\n", 1)
+		}
+		return t
+	}
+	m, err := collect(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.callers = m.callSites(map[*item]float64{})
+	if got := m.callers.text(m.runs[0].once[0], 1, 60); got != "" {
+		t.Errorf("calls of a function whose lines are moved: %s", got)
+	}
+}
+
 func TestLinesOfCalls(t *testing.T) {
 	text := "### m.run  a/file.go:10-90\n10 func run() {\n[lines 11-60 left out: New 45; .Close 50; M.func1 51]\n61 }\n[lines 62-89 left out: did not run]\n90\n" +
 		"## Left out\n\nc.go: f 3 (g 4; .h 500) A, (*T).M 12, .N 30 (x 31), type T 7\n"

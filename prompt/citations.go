@@ -90,7 +90,7 @@ func linesOf(prompt string) fileLines {
 		for ; len(marks) > 0 && marks[0][0] < next; marks = marks[1:] {
 			first, last := numbers(prompt, marks[0][2:])
 			if marks[0][0] > m[0] && first >= from && last <= to {
-				fl.addLines(file, prompt[marks[0][6]:marks[0][7]], calledAt())
+				fl.addLines(lineRange{file, first, last}, prompt[marks[0][6]:marks[0][7]], calledAt())
 				if from < first {
 					fl[base] = append(fl[base], lineRange{file, from, first - 1})
 				}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/token"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -45,7 +46,7 @@ func (m *material) leftOut(parts []part) part {
 			if names[file] == nil {
 				files = append(files, file)
 			}
-			name := it.bareName()
+			name := withoutTypeArguments(it.bareName())
 			if of := receiverOf(name); of != "" && of == receiver[file] {
 				name = name[len(of):] // as in an index
 			} else {
@@ -255,6 +256,8 @@ func typeName(receiver string) string {
 }
 
 var (
+	// leftOutSection finds the names in a prompt: what a source has that looks like them is none.
+	leftOutSection = lazy(`(?s)(?:^|\n)## Left out\n.*?(?:\n## |$)|<left_out>.*?(?:</left_out>|$)|\{"section":"left out",.*?(?:\n|$)`)
 	// leftOutLine finds a line of names in a prompt, in JSON, too.
 	leftOutLine = lazy(`(?m)(?:^|\\n|"text":")([\pL\pN_][\pL\pN_./@+~-]*\.(?:go|s)): ([^"\\\n]*)`)
 	// leftOutName finds where one of its names begins.
@@ -265,17 +268,21 @@ var (
 
 // namedLines adds the lines that names in a prompt stand for.
 func (fl fileLines) namedLines(prompt string) {
-	for _, m := range leftOutLine().FindAllStringSubmatch(prompt, -1) {
-		fl.addLines(m[1], m[2], leftOutName())
-		fl.addLines(m[1], m[2], calledAt())
+	for _, section := range leftOutSection().FindAllString(prompt, -1) {
+		for _, m := range leftOutLine().FindAllStringSubmatch(section, -1) {
+			anywhere := lineRange{m[1], 1, math.MaxInt}
+			fl.addLines(anywhere, m[2], leftOutName())
+			fl.addLines(anywhere, m[2], calledAt())
+		}
 	}
 }
 
-// addLines adds the lines of a file that a text has at a pattern.
-func (fl fileLines) addLines(file, text string, at *regexp.Regexp) {
-	base := file[strings.LastIndexByte(file, '/')+1:]
+// addLines adds the lines within a range that a text has at a pattern.
+func (fl fileLines) addLines(within lineRange, text string, at *regexp.Regexp) {
+	base := within.file[strings.LastIndexByte(within.file, '/')+1:]
 	for _, n := range at.FindAllStringSubmatch(text, -1) {
-		line, _ := strconv.Atoi(n[1]) // seven digits fit
-		fl[base] = append(fl[base], lineRange{file, line, line})
+		if line, _ := strconv.Atoi(n[1]); line >= within.from && line <= within.to { // seven digits fit
+			fl[base] = append(fl[base], lineRange{within.file, line, line})
+		}
 	}
 }
