@@ -100,7 +100,7 @@ func (f *fake) Open(whole bool, names ...string) (*View, error) {
 		return prompt.NewReader(in, prompt.Options{})
 	}
 	v.Prompt = func(q string, budget int) (*prompt.Prompt, error) {
-		return prompt.Build(prompt.Input{Question: q, Runs: prompts, Source: text}, prompt.Options{Variant: prompt.Ordered, Budget: budget})
+		return prompt.Build(prompt.Input{Question: q, Runs: prompts, Source: text, Mask: hidden{}}, prompt.Options{Variant: prompt.Ordered, Budget: budget})
 	}
 	return v, nil
 }
@@ -281,3 +281,9 @@ func ask(t testing.TB, c *sdk.ClientSession, tool string, args any) (text string
 	}
 	return text, res.IsError, res
 }
+
+// hidden masks before a prompt is counted, as a session's does: what stands for a secret may have more tokens.
+type hidden struct{}
+
+func (hidden) Learn(string)            {}
+func (hidden) Text(text string) string { return hide(text) }
