@@ -41,6 +41,9 @@ func (m *material) callSites(score map[*item]float64) *callers {
 			if from == nil || to == nil || from == to || !m.owns(to, *n.Func) || movesLines(from.source.Body) {
 				continue
 			}
+			if from.note != "" {
+				continue // the lines of a text that may not be what ran
+			}
 			if !seen[call{from, to}] {
 				seen[call{from, to}] = true
 				c.count[to]++

@@ -171,6 +171,15 @@ func TestMovedCalls(t *testing.T) {
 	if got := m.callers.text(m.runs[0].once[0], 1, 60); got != "" {
 		t.Errorf("calls of a function whose lines are moved: %s", got)
 	}
+	open := m.runs[0].once[1]
+	if m.callers.text(open, 70, 129) == "" {
+		t.Fatal("the other one calls nothing")
+	}
+	open.note = "file.go was changed after the program was built"
+	m.callers = m.callSites(map[*item]float64{})
+	if got := m.callers.text(open, 70, 129); got != "" {
+		t.Errorf("calls of a function whose source was changed: %s", got)
+	}
 }
 
 func TestLinesOfCalls(t *testing.T) {
