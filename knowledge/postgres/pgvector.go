@@ -31,6 +31,9 @@ const (
 	spare = 32
 	// madeAtOnce is how many vectors get their second form in one transaction.
 	madeAtOnce = 100
+	// listedAtOnce is for how many they are looked up at once. While an older transaction goes on, a backup for one, PostgreSQL keeps
+	// what is done in the index of those to do, and each look goes past all of it.
+	listedAtOnce = 10_000
 )
 
 // nearestThere is Nearest by pgvector; done is false if it can't say: it is not installed, or does not have all vectors yet, or
@@ -131,29 +134,66 @@ func reals(numbers []byte) string {
 // that were copied, or that an older tracerag wrote. Others may do the same meanwhile.
 func (s *Store) makeReals(ctx context.Context) error {
 	for more := !s.read; more; {
-		if err := s.writing(ctx, func(t *transaction) error {
-			var tokens, comments [][]byte
-			var models, texts []string
-			if err := t.query("SELECT tokens, comments, model, numbers FROM vector WHERE project = $1 AND reals IS NULL AND "+hasVector+" LIMIT $2 FOR UPDATE SKIP LOCKED", s.project, madeAtOnce).Each(func(scan rows.Scan) error {
-				var x, y, numbers []byte
-				var model string
-				err := scan(&x, &y, &model, &numbers)
-				tokens, comments, models, texts = append(tokens, x), append(comments, y), append(models, model), append(texts, reals(numbers))
-				return err
-			}); err != nil {
-				return err
-			}
-			if more = len(tokens) > 0; !more {
+		var todo vectorKeys
+		if err := s.query(ctx, "SELECT tokens, comments, model FROM vector WHERE project = $1 AND reals IS NULL AND "+hasVector+" LIMIT $2", s.project, listedAtOnce).Each(todo.add); err != nil {
+			return err
+		}
+		more = false // if others do all of these
+		for len(todo.models) > 0 {
+			made, err := s.makeRealsOf(ctx, todo.take(madeAtOnce))
+			if isCode(err, denied, readOnly) { // who may not write does without
 				return nil
+			} else if err != nil {
+				return err
 			}
-			_, err := t.exec(`UPDATE vector v SET reals = x.reals::real[] FROM unnest($2::bytea[], $3::bytea[], $4::text[], $5::text[]) x (tokens, comments, model, reals)
-				WHERE v.project = $1 AND v.tokens = x.tokens AND v.comments = x.comments AND v.model = x.model`, s.project, tokens, comments, models, texts)
-			return err
-		}); isCode(err, denied, readOnly) { // who may not write does without
-			return nil
-		} else if err != nil {
-			return err
+			more = more || made > 0
 		}
 	}
 	return nil
+}
+
+// makeRealsOf is makeReals of some vectors, but for those that another one is at. It returns how many it made.
+func (s *Store) makeRealsOf(ctx context.Context, some vectorKeys) (made int64, err error) {
+	const of = " unnest($2::bytea[], $3::bytea[], $4::text[]"
+	const same = " WHERE v.project = $1 AND v.tokens = x.tokens AND v.comments = x.comments AND v.model = x.model"
+	const unmade = " AND CASE WHEN v.reals IS NULL THEN true END" // not by the index of those to do: see listedAtOnce
+	err = s.writing(ctx, func(t *transaction) error {
+		var now vectorKeys
+		var texts []string
+		if err := t.query("SELECT v.tokens, v.comments, v.model, v.numbers FROM vector v,"+of+") x (tokens, comments, model)"+same+unmade+" FOR UPDATE OF v SKIP LOCKED",
+			s.project, some.tokens, some.comments, some.models).Each(func(scan rows.Scan) error {
+			var numbers []byte
+			err := now.add(func(to ...any) error { return scan(append(to, &numbers)...) })
+			texts = append(texts, reals(numbers))
+			return err
+		}); err != nil || len(texts) == 0 {
+			made = 0
+			return err
+		}
+		made, err = t.exec("UPDATE vector v SET reals = x.reals::real[] FROM"+of+", $5::text[]) x (tokens, comments, model, reals)"+same, s.project, now.tokens, now.comments, now.models, texts)
+		return err
+	})
+	return made, err
+}
+
+// vectorKeys are keys of vectors in a project, by column.
+type vectorKeys struct {
+	tokens, comments [][]byte
+	models           []string
+}
+
+func (k *vectorKeys) add(scan rows.Scan) error {
+	var tokens, comments []byte
+	var model string
+	err := scan(&tokens, &comments, &model)
+	k.tokens, k.comments, k.models = append(k.tokens, tokens), append(k.comments, comments), append(k.models, model)
+	return err
+}
+
+// take takes the first ones away.
+func (k *vectorKeys) take(n int) vectorKeys {
+	n = min(n, len(k.models))
+	first := vectorKeys{k.tokens[:n], k.comments[:n], k.models[:n]}
+	k.tokens, k.comments, k.models = k.tokens[n:], k.comments[n:], k.models[n:]
+	return first
 }

@@ -161,6 +161,48 @@ func TestVectorKilled(t *testing.T) {
 	}
 }
 
+// TestVectorWhileBackup brings vectors into the second form while an older transaction goes on, as a backup. What is done stays in the index
+// of what is to do, and is not read again for each hundred.
+func TestVectorWhileBackup(t *testing.T) {
+	ctx := t.Context()
+	server := postgrestest.WithVector(t)
+	owner := server.Database(t)
+	s, err := tryOpen(t, owner.URL("enable_seqscan", "off"), Options{}) // the table is small
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	const n = 3000
+	_, list := functions(t, s, n)
+	setVectors(t, s, "m", list, func(int) []float32 { return random(r, 8) })
+	server.Exec(t, owner.Database(), "CREATE EXTENSION vector")
+	other := opened(t, owner.URL(), Options{})
+	backup, err := other.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = backup.Rollback(context.Background()) }()
+	if _, err := backup.Exec(ctx, "SELECT FROM vector LIMIT 1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.makeReals(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.Close() // PostgreSQL counts at the latest when a connection ends
+	var read int64
+	for deadline := time.Now().Add(20 * time.Second); read == 0 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if err := other.pool.QueryRow(ctx, "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelid = 'tracerag.vector_unmade'::regclass").Scan(&read); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if read < n || read > 4*n {
+		t.Errorf("%d vectors are looked up in %d entries", n, read)
+	}
+	if !compared(t, other, "m", random(r, 8), nil, 20) {
+		t.Error("pgvector does not have all vectors")
+	}
+}
+
 // TestVectorReadOnly has pgvector answer who may only read, and asks nothing of them that they can't do.
 func TestVectorReadOnly(t *testing.T) {
 	ctx := t.Context()
