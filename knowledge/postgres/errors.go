@@ -150,6 +150,7 @@ const (
 	denied           = "42501"
 	noFunction       = "42883"
 	syntax           = "42601"
+	duplicateObject  = "42710"
 	readOnly         = "25006"
 	deadlock         = "40P01"
 	serialization    = "40001"

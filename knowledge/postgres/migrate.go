@@ -3,9 +3,12 @@ package postgres
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 //go:embed schema1.sql
@@ -112,7 +115,7 @@ func (s *Store) migrate(ctx context.Context, migrations []string) error {
 		}
 		for _, m := range migrations[v:] {
 			if _, err := tx.Exec(ctx, m); err != nil {
-				return err
+				return misplaced(err)
 			}
 		}
 		if err := force(ctx, tx, "FORCE", bound); err != nil {
@@ -127,6 +130,14 @@ func (s *Store) migrate(ctx context.Context, migrations []string) error {
 		_, err = tx.Exec(ctx, grantAll)
 		return err
 	})
+}
+
+// misplaced says what to do where the type of pgvector is in the place of the table vector, which has a type of its name.
+func misplaced(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == duplicateObject && strings.Contains(e.Message, "vector") {
+		return fmt.Errorf("%w\npgvector can't be in the schema tracerag, which has a table vector: move it with ALTER EXTENSION vector SET SCHEMA public", err)
+	}
+	return err
 }
 
 // forced returns the tables whose rows also their owner sees by project only.

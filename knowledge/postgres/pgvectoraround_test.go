@@ -98,6 +98,25 @@ func TestVectorApart(t *testing.T) {
 	}
 }
 
+// TestVectorInOurSchema has pgvector in the schema tracerag before there are tables, whose vector can't be made beside it. The error says what to do.
+func TestVectorInOurSchema(t *testing.T) {
+	server := postgrestest.WithVector(t)
+	owner := server.Database(t)
+	server.Exec(t, owner.Database(), fmt.Sprintf("CREATE SCHEMA tracerag AUTHORIZATION %s; CREATE EXTENSION vector SCHEMA tracerag", owner.Name))
+	const move = "ALTER EXTENSION vector SET SCHEMA public"
+	if _, err := tryOpen(t, owner.URL(), Options{}); err == nil || !strings.Contains(err.Error(), move) {
+		t.Errorf("the error is %v", err)
+	}
+	server.Exec(t, owner.Database(), move)
+	s := opened(t, owner.URL(), Options{})
+	r := rand.New(rand.NewPCG(1, 2))
+	_, list := functions(t, s, 3)
+	setVectors(t, s, "m", list, func(int) []float32 { return random(r, 8) })
+	if !compared(t, s, "m", random(r, 8), nil, 2) {
+		t.Error("pgvector does not answer")
+	}
+}
+
 // TestVectorBackup restores a backup on the same server, and on one that may not have pgvector. All vectors are there.
 func TestVectorBackup(t *testing.T) {
 	server := postgrestest.WithVector(t)
