@@ -36,7 +36,7 @@ const answerRoom = 4_096
 // an estimate do but for rounding.
 func account(segments []segment, o Options) *Prompt {
 	var text strings.Builder
-	p := &Prompt{Model: o.Model, Encoding: o.Counter.Encoding(), Estimated: !o.Counter.Exact()}
+	p := &Prompt{Model: o.Model, Encoding: o.Counter.Encoding(), Estimated: !o.Counter.Exact(), Functions: []FunctionTokens{}} // in JSON a list, never null
 	at := map[*item]int{}
 	for i := 0; i < len(segments); {
 		start := text.Len()

@@ -63,6 +63,9 @@ func (m *material) callSites(score map[*item]float64) *callers {
 	return c
 }
 
+// any reports whether a call's line is known.
+func (c *callers) any() bool { return c != nil && len(c.sites) > 0 }
+
 // movesLines reports whether a source has a comment that gives what follows other lines.
 func movesLines(body string) bool {
 	return strings.Contains(body, "//line ") || strings.Contains(body, "/*line ")

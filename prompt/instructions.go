@@ -22,6 +22,9 @@ func (m *material) instructions() string {
 	}
 	if m.cut != nil {
 		cut = m.words().cut
+		if m.callers.any() {
+			cut = strings.TrimSuffix(cut, ".\n") + instructionsCalls
+		}
 		if len(m.cut.names) > 0 {
 			cut += instructionsNames
 			if len(m.runs) == 2 {
@@ -78,7 +81,11 @@ const instructionsTypes = `- "Types" has the declarations of types, constants an
 
 // instructionsCut explains what cut.go and calltree write where something is left
 // out; a test compares them.
-const instructionsCut = `- What is least relevant to the question is left out, and square brackets stand where it was. "[310 calls of 12 functions folded]" in a call tree: these were called, but are not listed. "[signature only: lines 31-36 left out]" or "[lines 31-90 left out]" in a source: those lines of the file are not shown; with ": did not run": nor did they run; with ": New 45; .Close 80": line 45 calls New, line 80 a method Close.
+const instructionsCut = `- What is least relevant to the question is left out, and square brackets stand where it was. "[310 calls of 12 functions folded]" in a call tree: these were called, but are not listed. "[signature only: lines 31-36 left out]" or "[lines 31-90 left out]" in a source: those lines of the file are not shown; with ": did not run": nor did they run.
+`
+
+// instructionsCalls ends what explains the marks: callsites.go writes this into them.
+const instructionsCalls = `; with ": New 45; .Close 80": line 45 calls New, line 80 a method Close.
 `
 
 // instructionsNames explains what leftout.go writes.

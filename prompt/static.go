@@ -99,5 +99,5 @@ const instructionsSourcesStatic = `- The sources are in the order of that tree, 
 - A number in front of a source line (the first, every fifth, each after a gap) is its line number in the file; count on from there.
 `
 
-const instructionsCutStatic = `- What is least relevant to the question is left out, and square brackets are where it was. "[12 functions folded]" in the tree: these are not listed. "[signature only: lines 31-36 left out]" or "[lines 31-90 left out]" in a source: those lines of the file are not shown; with ": New 45; .Close 80": line 45 calls New, line 80 a method Close.
+const instructionsCutStatic = `- What is least relevant to the question is left out, and square brackets are where it was. "[12 functions folded]" in the tree: these are not listed. "[signature only: lines 31-36 left out]" or "[lines 31-90 left out]" in a source: those lines of the file are not shown.
 `

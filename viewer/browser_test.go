@@ -245,6 +245,8 @@ func testPrompt(t *testing.T, b *browsertest.Browser) {
 	total(viewer.Draft{Question: "what draws the border?"})
 	p.Eval("(() => { const v = document.querySelector('#variant'); v.value = 'CA'; v.dispatchEvent(new Event('change')); })()", nil)
 	total(viewer.Draft{Question: "what draws the border?", Variant: prompt.SortedNoTree})
+	p.Eval("(() => { const v = document.querySelector('#variant'); v.value = 'T'; v.dispatchEvent(new Event('change')); })()", nil)
+	total(viewer.Draft{Question: "what draws the border?", Variant: prompt.TreeOnly}) // lists no function
 	p.Eval("(() => { const v = document.querySelector('#variant'); v.value = 'ordered'; v.dispatchEvent(new Event('change')); })()", nil)
 	total(viewer.Draft{Question: "what draws the border?"})
 
