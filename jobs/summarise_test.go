@@ -63,14 +63,17 @@ func (a *asks) most(within time.Duration) int {
 // rest. With TRACERAG_SOAK the rate is 60 a minute. Without it is five times that, and less than six seconds are looked at.
 func TestSummariseTogether(t *testing.T) {
 	t.Parallel()
-	const workers, repositories = 8, 6
+	const workers, repositories, parallel = 8, 6, 3
 	rate, within, allowed, files := 300.0, 5500*time.Millisecond, 30, 8 // half a second for a busy machine
 	if os.Getenv("TRACERAG_SOAK") != "" {
 		rate, within, allowed, files = 60, time.Minute, 60, 30
 	}
 	heard := &asks{labels: map[string]int{}}
 	usage := &llmtest.Usage{PromptTokens: 1000, CompletionTokens: 100}
-	srv := llmtest.New(t, llmtest.Step{Reply: heard.reply, Usage: usage})
+	// No question takes more than was held back for it, as a server promises: else one that is broken off, and counted with
+	// what was held back, leaves room for one too many.
+	count := func(string) int { return usage.PromptTokens }
+	srv := llmtest.New(t, llmtest.Step{Reply: heard.reply, Usage: usage, Delay: 30 * time.Millisecond})
 	each, _ := llm.EstimateCost("gpt-4o", llm.Usage{PromptTokens: usage.PromptTokens, CompletionTokens: usage.CompletionTokens})
 
 	url := postgrestest.Shared(t).Database(t).URL()
@@ -96,7 +99,7 @@ func TestSummariseTogether(t *testing.T) {
 	for i := range workers {
 		w := &Worker{Kinds: []Kind{Summarise}, Summaries: &Summaries{Model: func(keep metered.Keeper, shared throttle.Shared) (*metered.Model, error) {
 			return metered.Client(llm.Config{Model: "gpt-4o", BaseURL: srv.URL(), APIKey: "sk-none", MaxTokens: 100},
-				metered.Options{Window: 100_000, Count: func(s string) int { return len(s) / 4 }, Limits: throttle.Limits{Parallel: 3, Shared: shared}, Keeper: keep})
+				metered.Options{Window: 100_000, Count: count, Limits: throttle.Limits{Parallel: parallel, Shared: shared}, Keeper: keep})
 		}}}
 		run := startWorker(t, url, w)
 		if i == 0 { // one is ended in the middle of its work
@@ -117,7 +120,8 @@ func TestSummariseTogether(t *testing.T) {
 		return list[0]
 	}
 	asked := len(srv.Requests())
-	if s := spent(); asked == 0 || asked > half || s.Cost > ceiling+1e-9 || s.Questions != int64(asked) || s.Tokens != int64(asked*1100) {
+	// Those of the worker that was ended may have been broken off before the server had them.
+	if s := spent(); asked == 0 || asked > half || s.Cost > ceiling+1e-9 || s.Questions < int64(asked) || s.Questions > int64(asked+parallel) || s.Tokens < int64(asked*usage.PromptTokens) {
 		t.Errorf("of $%.4f, %d questions, %d were asked: %+v", ceiling, half, asked, s)
 	}
 	if err := q.SetLimit(t.Context(), Limit{Model: "gpt-4o", PerMinute: rate, Cost: 100}); err != nil {
