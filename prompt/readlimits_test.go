@@ -3,7 +3,6 @@ package prompt
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 // Who has read some lines of a function can still read the rest.
@@ -22,28 +21,51 @@ func TestLinesAreNotAllOfAFunction(t *testing.T) {
 	}
 }
 
-// Names that no function has cost little, however long they are and however many ran: a
-// reply may have 40 of 300 bytes.
+// unknownNames are as many requests as a reply may have, each with the longest name, of functions that nobody has.
+func unknownNames() (requests []Request) {
+	for range mostRequests {
+		requests = append(requests, Request{Name: strings.Repeat("x", longestName)})
+	}
+	return requests
+}
+
+// A reply may have any number of lines, and names of any length. What it asks for too much is passed over with a word.
 func TestNamesThatNobodyHas(t *testing.T) {
+	r := manyReader(t)
+	if p := r.Read(unknownNames(), 1000); len(p.Sources) > 0 || len(p.Notes) == 0 || !strings.Contains(p.Notes[0], "no function of that name ran") {
+		t.Errorf("%+v", p)
+	}
+	if _, got, _ := ParseReply(longReply); len(got) != 1 {
+		t.Errorf("a long reply has %d requests", len(got))
+	}
+}
+
+var longReply = "READ\n" + strings.Repeat("a.B\n", 1<<19)
+
+// manyReader reads in a run of 2,000 functions.
+func manyReader(t testing.TB) *Reader {
 	in, _ := manyFunctions(20, 100, 1)
 	in.Runs[0].Tree, in.Runs[0].Notes = makeTree(t, in.Runs[0].Notes[0]), nil
 	r, err := NewReader(in, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var requests []Request
-	for range mostRequests {
-		requests = append(requests, Request{Name: strings.Repeat("x", longestName)})
-	}
-	start := time.Now()
-	r.Read(requests, 1000)
-	if took := time.Since(start); took > 2*time.Second {
-		t.Errorf("took %v", took)
-	}
-	start = time.Now()
-	if _, got, _ := ParseReply("READ\n" + strings.Repeat("a.B\n", 1<<19)); len(got) != 1 || time.Since(start) > time.Second {
-		t.Errorf("a long reply: %d requests in %v", len(got), time.Since(start))
-	}
+	return r
+}
+
+// BenchmarkNamesThatNobodyHas looks for names that are like no other, and reads a reply of half a million lines.
+func BenchmarkNamesThatNobodyHas(b *testing.B) {
+	r, requests := manyReader(b), unknownNames()
+	b.Run("look", func(b *testing.B) {
+		for b.Loop() {
+			r.Read(requests, 1000)
+		}
+	})
+	b.Run("parse", func(b *testing.B) {
+		for b.Loop() {
+			ParseReply(longReply)
+		}
+	})
 }
 
 // Of lines that are too many for one reading the first ones are shown, and not the
