@@ -8,6 +8,7 @@ import (
 
 	"tracerag/code"
 	"tracerag/knowledge"
+	"tracerag/parallel"
 	"tracerag/rank"
 )
 
@@ -57,7 +58,7 @@ func (s *search) first(ids []int64) {
 
 func (s *search) routeAll() error {
 	var vocabulary, best []float64
-	err := parallel(2, func(i int) (err error) {
+	err := parallel.Try(2, func(i int) (err error) {
 		if i == 0 {
 			vocabulary, err = s.vocabularies()
 		} else {

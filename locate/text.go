@@ -3,6 +3,7 @@ package locate
 import (
 	"tracerag/knowledge"
 	"tracerag/knowledge/lookup"
+	"tracerag/parallel"
 )
 
 type fileKey struct {
@@ -26,7 +27,7 @@ func (s *search) read() error {
 		return err
 	}
 	now := make([]*lookup.File, len(files))
-	err = parallel(len(files), func(i int) error {
+	err = parallel.Try(len(files), func(i int) error {
 		d := &files[i]
 		if text, err := s.o.Text(s.repo(d.Repository), d.Path); err == nil {
 			now[i] = lookup.FileNow(text, hashes[d.File])

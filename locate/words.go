@@ -5,6 +5,7 @@ import (
 
 	"tracerag/code"
 	"tracerag/knowledge"
+	"tracerag/parallel"
 	"tracerag/rank"
 )
 
@@ -23,7 +24,7 @@ func (s *search) words() error {
 		return nil
 	}
 	found := make([][]knowledge.Hit, len(s.scope))
-	err := parallel(len(s.scope), func(i int) (err error) {
+	err := parallel.Try(len(s.scope), func(i int) (err error) {
 		found[i], err = s.store.Search(s.ctx, knowledge.Query{Terms: terms, Repositories: s.scope[i : i+1], Files: s.q.In, Kinds: callable, Limit: candidates})
 		return err
 	})

@@ -2,12 +2,10 @@ package prompt
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
+	"tracerag/parallel"
 	"tracerag/source"
 )
 
@@ -60,16 +58,7 @@ func (m *material) nameAhead(functions []*item) {
 // declarations tell of secrets.
 func (m *material) namedIn(functions []*item, in []source.Text) [][]*item {
 	named := make([][]source.Decl, len(functions))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(len(functions), runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(functions); i = int(next.Add(1)) - 1 {
-				named[i] = m.named(functions[i].holds[0], in[i])
-			}
-		})
-	}
-	wg.Wait()
+	parallel.Do(len(functions), func(i int) { named[i] = m.named(functions[i].holds[0], in[i]) })
 	var texts []string
 	seen := map[declPlace]bool{}
 	for _, list := range named {

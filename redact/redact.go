@@ -36,12 +36,12 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
+
+	"tracerag/parallel"
 )
 
 // Secret is a text that is known to be secret.
@@ -119,16 +119,7 @@ func (r *Redactor) LearnAll(texts []string) (found []bool) {
 		return found // all is hidden anyway
 	}
 	spans := make([][]span, len(texts))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(len(texts), runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(texts); i = int(next.Add(1)) - 1 {
-				spans[i] = r.clean.find(set, texts[i])
-			}
-		})
-	}
-	wg.Wait()
+	parallel.Do(len(texts), func(i int) { spans[i] = r.clean.find(set, texts[i]) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, text := range texts {

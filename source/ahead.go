@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"tracerag/parallel"
 	"tracerag/trace/symbol"
 )
 
@@ -30,7 +31,7 @@ func (r *Resolver) Ahead(functions iter.Seq[Func]) {
 		file *file
 	}
 	made := make([][]parsed, len(at))
-	inParallel(len(at), func(i int) {
+	parallel.Do(len(at), func(i int) {
 		for _, pl := range at[i] {
 			f, loaded := r.files[pl.path]
 			if !loaded {

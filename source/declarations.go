@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"tracerag/parallel"
 )
 
 // Functions yields the texts of the functions, with their doc comments, that are
@@ -64,7 +66,7 @@ func (r *Resolver) Modules(packages []string, limit int64) []ModuleFiles {
 	}
 	out, sizes := make([]ModuleFiles, len(dirs)), make([]int64, len(dirs))
 	var listed atomic.Int64
-	inParallel(len(dirs), func(i int) {
+	parallel.Do(len(dirs), func(i int) {
 		sizes[i] = -1
 		if listed.Load() <= limit { // else it is most likely behind the last one
 			out[i], sizes[i] = moduleFiles(dirs[i], limit)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tracerag/code"
+	"tracerag/parallel"
 )
 
 // Decl is a declaration of types, constants or variables of a package.
@@ -170,7 +171,7 @@ func (r *Resolver) packageAt(at place, name string) *globals {
 // processors, and returns those that are.
 func (r *Resolver) readAhead(files []place, known string) (built []*skimmed) {
 	read := make([]*skimmed, len(files))
-	inParallel(len(files), func(i int) {
+	parallel.Do(len(files), func(i int) {
 		if pl := files[i]; pl.path == known {
 			read[i] = r.skim(pl)
 		} else {
