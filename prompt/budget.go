@@ -82,8 +82,7 @@ type fitter struct {
 	units  []unit
 	tree   *unfolder // nil: the prompt has no tree
 
-	received  bool              // the types of methods were looked for
-	receivers map[*item]float64 // their scores
+	receivers map[*item]float64 // the types of methods, with their scores; nil: not looked for
 
 	ratio float64 // tokens a byte of source, for guesses
 	asked bool    // scores tell what a question is about
@@ -99,7 +98,7 @@ type fitter struct {
 // step works with sums of parts or guesses, so the end is a count of the whole
 // text: if that is over, less is given to the sources.
 func (m *material) fit(in Input, o Options) (*Prompt, error) {
-	f := &fitter{m: m, o: o, receivers: map[*item]float64{}, scores: m.scores(in.Score), asked: in.Score != nil, limit: o.Budget}
+	f := &fitter{m: m, o: o, scores: m.scores(in.Score), asked: in.Score != nil, limit: o.Budget}
 	if whole, err := f.whole(); whole != nil || err != nil {
 		return whole, err
 	}

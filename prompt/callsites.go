@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tracerag/source"
+	"tracerag/trace/symbol"
 )
 
 // callSite is where a function calls another one.
@@ -104,7 +105,7 @@ func (c *callers) text(it *item, from, to int) string {
 // calledName is the name of a function where it is called: of a method ".Render", as in the list of
 // names behind its type. The closure in a method is "Render.func1".
 func (it *item) calledName() string {
-	name := withoutTypeArguments(it.bareName())
+	name := symbol.WithoutArguments(it.bareName())
 	if it.source.Kind != source.Closure {
 		return name[len(receiverOf(name)):]
 	}
@@ -112,24 +113,6 @@ func (it *item) calledName() string {
 		return inMethod
 	}
 	return name
-}
-
-// withoutTypeArguments is a name without what is in square brackets: types may have spaces and
-// parentheses.
-func withoutTypeArguments(name string) string {
-	var b strings.Builder
-	depth := 0
-	for _, r := range name {
-		switch {
-		case r == '[':
-			depth++
-		case r == ']' && depth > 0:
-			depth--
-		case depth == 0:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
 
 // gap is what a mark says of the calls between two lines that it stands for.

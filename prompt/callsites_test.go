@@ -140,16 +140,6 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 	}
-	for name, want := range map[string]string{
-		"run.Backward[go.shape.int].func2":                   "run.Backward.func2",
-		"B[go.shape.struct { X int; f func([]int) bool }].M": "B.M",
-		"(*T).M": "(*T).M",
-		"odd]":   "odd]",
-	} {
-		if got := withoutTypeArguments(name); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
-	}
 }
 
 // A comment may give lines the numbers of another file: then it is not known where the calls are.

@@ -46,7 +46,7 @@ func (m *material) leftOut(parts []part) part {
 			if names[file] == nil {
 				files = append(files, file)
 			}
-			name := withoutTypeArguments(it.bareName())
+			name := symbol.WithoutArguments(it.bareName())
 			if of := receiverOf(name); of != "" && of == receiver[file] {
 				name = name[len(of):] // as in an index
 			} else {
@@ -176,17 +176,19 @@ func (f *fitter) wishes() (wishes []wish) {
 		}
 	}
 	if f.m.named != nil {
-		if !f.received {
+		if f.receivers == nil {
 			f.findReceivers()
 		}
 		decls, items, _ := f.declarations()
+		named := map[*item]bool{}
 		for i, d := range decls {
+			named[d] = true
 			if !f.m.cut.shows(d) {
 				wishes = append(wishes, wish{d, nameAlone, items[i].Score + ownNameOf(d)})
 			}
 		}
 		for _, d := range f.m.receivers {
-			if !f.m.cut.shows(d) && !slices.Contains(decls, d) {
+			if !f.m.cut.shows(d) && !named[d] {
 				wishes = append(wishes, wish{d, nameAlone, f.receivers[d] + ownNameOf(d)})
 			}
 		}
@@ -208,7 +210,7 @@ const mostReceivers = 40
 
 // findReceivers looks for the types of the best methods, and gives each the score of its best one.
 func (f *fitter) findReceivers() {
-	f.received = true
+	f.receivers = map[*item]float64{}
 	items := make([]Item, len(f.units))
 	for i := range f.units {
 		items[i] = f.units[i].Item
@@ -237,7 +239,7 @@ func (f *fitter) findReceivers() {
 	}
 	for i, list := range f.m.namedIn(functions, texts) {
 		for _, d := range list {
-			if !slices.Contains(f.m.receivers, d) {
+			if _, known := f.receivers[d]; !known {
 				f.m.receivers = append(f.m.receivers, d)
 				f.receivers[d] = methods[i].Score
 			}

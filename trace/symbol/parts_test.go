@@ -106,6 +106,9 @@ func TestElideArguments(t *testing.T) {
 		"p.F[...]":                           "p.F[...]",
 		"p.F[go.shape.[]int].func1":          "p.F[...].func1",
 		"p.(*T[go.shape.map[a/b.K]c/d.V]).M": "p.(*T[...]).M",
+		"p.run.F[go.shape.int].func2":        "p.run.F[...].func2",
+		"B[go.shape.struct { X int; f func([]int) bool }].M": "B[...].M",
+		"odd]": "odd]",
 	} {
 		if got := ElideArguments(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
