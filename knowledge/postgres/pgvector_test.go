@@ -60,6 +60,15 @@ func setVectors(t testing.TB, s *Store, model string, list []knowledge.Decl, val
 	}
 }
 
+// randomVectors gives n functions vectors of model "m".
+func randomVectors(t testing.TB, s *Store, n, length int) (*rand.Rand, []knowledge.Decl) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(5, 6))
+	_, list := functions(t, s, n)
+	setVectors(t, s, "m", list, func(int) []float32 { return random(r, length) })
+	return r, list
+}
+
 // random returns numbers around those of one of some groups, each time others.
 func random(r *rand.Rand, length int) []float32 {
 	group := rand.New(rand.NewPCG(uint64(r.IntN(5)), 1))
@@ -149,9 +158,7 @@ func TestNearestThere(t *testing.T) {
 // TestNearestAtOnce asks more questions at once than there are connections: each gets its answer.
 func TestNearestAtOnce(t *testing.T) {
 	s := opened(t, postgrestest.WithVector(t).VectorDatabase(t).URL("pool_max_conns", "1"), Options{})
-	r := rand.New(rand.NewPCG(1, 2))
-	_, list := functions(t, s, 200)
-	setVectors(t, s, "m", list, func(int) []float32 { return random(r, 8) })
+	r, _ := randomVectors(t, s, 200, 8)
 	to := random(r, 8)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -265,9 +272,7 @@ func TestVectorComesAndGoes(t *testing.T) {
 func TestVectorChangedMeanwhile(t *testing.T) {
 	ctx := t.Context()
 	s := opened(t, postgrestest.WithVector(t).VectorDatabase(t).URL(), Options{})
-	r := rand.New(rand.NewPCG(9, 10))
-	_, list := functions(t, s, 5)
-	setVectors(t, s, "m", list, func(int) []float32 { return random(r, 8) })
+	r, list := randomVectors(t, s, 5, 8)
 	if _, err := s.pool.Exec(ctx, "UPDATE vector SET reals = NULL"); err != nil {
 		t.Fatal(err)
 	}
@@ -297,9 +302,7 @@ func TestVectorChangedMeanwhile(t *testing.T) {
 func TestVectorDamaged(t *testing.T) {
 	ctx := t.Context()
 	s := opened(t, postgrestest.WithVector(t).VectorDatabase(t).URL(), Options{})
-	r := rand.New(rand.NewPCG(5, 6))
-	_, list := functions(t, s, 300)
-	setVectors(t, s, "m", list, func(int) []float32 { return random(r, 2) })
+	_, list := randomVectors(t, s, 300, 2)
 	for i, numbers := range []string{"0000c07f0000803f", "0000807f00000000", "ffff7f7fffff7f7f", "000080bf000080bf", "00", "", "0000803f", "0000803f00000000aa"} {
 		if _, err := s.pool.Exec(ctx, "UPDATE vector SET numbers = decode($1, 'hex') WHERE tokens = $2", numbers, list[i].Tokens[:]); err != nil {
 			t.Fatal(err)

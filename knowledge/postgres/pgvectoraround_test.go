@@ -109,9 +109,7 @@ func TestVectorInOurSchema(t *testing.T) {
 	}
 	server.Exec(t, owner.Database(), move)
 	s := opened(t, owner.URL(), Options{})
-	r := rand.New(rand.NewPCG(1, 2))
-	_, list := functions(t, s, 3)
-	setVectors(t, s, "m", list, func(int) []float32 { return random(r, 8) })
+	r, _ := randomVectors(t, s, 3, 8)
 	if !compared(t, s, "m", random(r, 8), nil, 2) {
 		t.Error("pgvector does not answer")
 	}
@@ -122,9 +120,7 @@ func TestVectorBackup(t *testing.T) {
 	server := postgrestest.WithVector(t)
 	owner := server.VectorDatabase(t)
 	s := opened(t, owner.URL(), Options{})
-	r := rand.New(rand.NewPCG(1, 2))
-	_, list := functions(t, s, 200)
-	setVectors(t, s, "m", list, func(int) []float32 { return random(r, 8) })
+	r, _ := randomVectors(t, s, 200, 8)
 	want := knowledgetest.Dump(t, s)
 	// Programs run in the server's directory, and as its user.
 	if out, err := server.Program("pg_dump", "-Fc", "--file", "dump", "--dbname", server.Superuser(owner.Database())); err != nil {

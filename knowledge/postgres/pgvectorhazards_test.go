@@ -209,9 +209,7 @@ func TestVectorReadOnly(t *testing.T) {
 	server := postgrestest.WithVector(t)
 	owner := server.VectorDatabase(t)
 	s := opened(t, owner.URL(), Options{})
-	r := rand.New(rand.NewPCG(7, 8))
-	_, list := functions(t, s, 300)
-	setVectors(t, s, "m", list, func(int) []float32 { return random(r, 8) })
+	r, list := randomVectors(t, s, 300, 8)
 	l, err := Parse(owner.URL())
 	if err != nil {
 		t.Fatal(err)
