@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tracerag/source"
+	"tracerag/trace"
 	"tracerag/trace/symbol"
 )
 
@@ -14,6 +15,7 @@ import (
 type callSite struct {
 	line int
 	to   *item
+	via  bool // by functions that were not recorded, as sort.Sort
 }
 
 // callers has the call sites of all functions, as far as the call trees know them.
@@ -52,16 +54,58 @@ func (m *material) callSites(score map[*item]float64) *callers {
 			for _, line := range n.Lines {
 				// The lines of inlined code may be those of another file.
 				if line >= from.source.Start && line <= from.source.End && from.source.Start > 0 {
-					c.sites[from] = append(c.sites[from], callSite{line, to})
+					c.sites[from] = append(c.sites[from], callSite{line, to, n.Flags.Has(trace.Via)})
 				}
 			}
 		}
 	}
 	for it, sites := range c.sites {
-		slices.SortFunc(sites, byLine)
-		c.sites[it] = slices.CompactFunc(sites, func(a, b callSite) bool { return a.line == b.line && a.to.key == b.to.key })
+		c.sites[it] = ordered(written(it, ordered(sites)))
 	}
 	return c
+}
+
+// ordered has each site once, by line.
+func ordered(sites []callSite) []callSite {
+	slices.SortFunc(sites, byLine)
+	return slices.CompactFunc(sites, func(a, b callSite) bool { return a.line == b.line && a.to.key == b.to.key })
+}
+
+// written puts the sites of a function where its source has the calls. A run has the lines of execution: a deferred function
+// is called by the end of the function, or where something below it panics, even if that is in another function.
+func written(it *item, sites []callSite) (out []callSite) {
+	lines := strings.Split(it.source.Body, "\n")
+	for _, s := range sites {
+		i := s.line - it.source.Start
+		if i >= len(lines) {
+			continue
+		}
+		name := symbol.WithoutArguments(s.to.bareName())
+		name = name[strings.LastIndexByte(name, '.')+1:]
+		if strings.Contains(lines[i], name) {
+			out = append(out, callSite{s.line, s.to, false})
+			continue
+		}
+		deferred := deferredAt(lines, name)
+		for _, at := range deferred {
+			out = append(out, callSite{it.source.Start + at, s.to, false})
+		}
+		// Else it is a variable's function that is called, or one is that calls it.
+		if len(deferred) == 0 && !strings.Contains(lines[i], "panic(") && (strings.Contains(lines[i], "(") || strings.Contains(lines[i], "range ")) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// deferredAt returns which lines defer a call of a name.
+func deferredAt(lines []string, name string) (at []int) {
+	for i, line := range lines {
+		if call, ok := strings.CutPrefix(strings.TrimLeft(line, "\t "), "defer "); ok && strings.Contains(call, name) {
+			at = append(at, i)
+		}
+	}
+	return at
 }
 
 // any reports whether a call's line is known.
@@ -72,9 +116,17 @@ func movesLines(body string) bool {
 	return strings.Contains(body, "//line ") || strings.Contains(body, "/*line ")
 }
 
-func byLine(a, b callSite) int { return cmp.Or(a.line-b.line, strings.Compare(a.to.key, b.to.key)) }
+func byLine(a, b callSite) int {
+	if c := cmp.Or(a.line-b.line, strings.Compare(a.to.key, b.to.key)); c != 0 || a.via == b.via {
+		return c
+	}
+	if a.via {
+		return 1
+	}
+	return -1
+}
 
-// text lists calls that a function makes between two lines of its file: "New 118; .Close 134". Of each callee it has the
+// text lists calls that a function makes between two lines of its file: "New 118; .Close 134; .Less 140 via". Of each callee it has the
 // first one, of many callees the most relevant, and rather one that hardly anything else calls than one
 // that everything does. It is empty where none are known.
 func (c *callers) text(it *item, from, to int) string {
@@ -97,7 +149,11 @@ func (c *callers) text(it *item, from, to int) string {
 	}
 	var calls []string
 	for _, s := range sites {
-		calls = append(calls, s.to.calledName()+" "+strconv.Itoa(s.line))
+		call := s.to.calledName() + " " + strconv.Itoa(s.line)
+		if s.via {
+			call += " via"
+		}
+		calls = append(calls, call)
 	}
 	return strings.Join(slices.Compact(calls), "; ") // two types may have methods of one name
 }

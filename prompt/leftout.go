@@ -258,10 +258,11 @@ func typeName(receiver string) string {
 }
 
 var (
-	// leftOutSection finds the names in a prompt: what a source has that looks like them is none.
-	leftOutSection = lazy(`(?s)(?:^|\n)## Left out\n.*?(?:\n## |$)|<left_out>.*?(?:</left_out>|$)|\{"section":"left out",.*?(?:\n|$)`)
-	// leftOutLine finds a line of names in a prompt, in JSON, too.
-	leftOutLine = lazy(`(?m)(?:^|\\n|"text":")([\pL\pN_][\pL\pN_./@+~-]*\.(?:go|s)): ([^"\\\n]*)`)
+	// leftOutJSON finds the names in a prompt in JSON: what a source has is escaped there.
+	leftOutJSON = lazy(`\{"section":"left out",[^\n]*`)
+	// leftOutLine finds a line of names in a prompt, in JSON, too. Of a file name with spaces it is the last word, as where
+	// an answer cites it.
+	leftOutLine = lazy(`(?m)(?:^|\\n|"text":")(?:[^:"\\\n]* )?([\pL\pN_][\pL\pN_./@+~-]*\.(?:go|s)): ([^"\\\n]*)`)
 	// leftOutName finds where one of its names begins.
 	leftOutName = lazy(` (\d{1,7})(?: \([^()]*\))?(?: [^ ,()]+)?(?:,|$)`)
 	// calledAt finds a call behind a name or in the mark of a gap.
@@ -270,13 +271,41 @@ var (
 
 // namedLines adds the lines that names in a prompt stand for.
 func (fl fileLines) namedLines(prompt string) {
-	for _, section := range leftOutSection().FindAllString(prompt, -1) {
-		for _, m := range leftOutLine().FindAllStringSubmatch(section, -1) {
-			anywhere := lineRange{m[1], 1, math.MaxInt}
-			fl.addLines(anywhere, m[2], leftOutName())
-			fl.addLines(anywhere, m[2], calledAt())
+	for _, m := range leftOutLine().FindAllStringSubmatch(namesIn(prompt), -1) {
+		anywhere := lineRange{m[1], 1, math.MaxInt}
+		fl.addLines(anywhere, m[2], leftOutName())
+		fl.addLines(anywhere, m[2], calledAt())
+	}
+}
+
+// namesIn are the lines of a prompt that have its names. What a source has that looks like them is none.
+func namesIn(prompt string) string {
+	var b strings.Builder
+	fence, in := "", false // fence: what the code ends with that a line is in
+	for line := range strings.Lines(prompt) {
+		line = strings.TrimRight(line, "\n")
+		switch ticks := len(line) - len(strings.TrimLeft(line, "`")); {
+		case line == "<![CDATA[" && fence == "" && !in:
+			fence = "]]>"
+		case fence != "":
+			if line == fence {
+				fence = ""
+			}
+		case ticks >= 3:
+			fence = line[:ticks]
+		case strings.HasPrefix(line, "## "):
+			in = line == "## Left out"
+		case line == "<left_out>":
+			in = true
+		case line == "</left_out>":
+			in = false
+		case in:
+			b.WriteString(line + "\n")
+		default:
+			b.WriteString(leftOutJSON().FindString(line) + "\n")
 		}
 	}
+	return b.String()
 }
 
 // addLines adds the lines within a range that a text has at a pattern.
