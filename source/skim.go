@@ -149,6 +149,7 @@ type cutter struct {
 	at       int
 	failed   bool
 	depth    int  // of braces
+	parens   int  // outside of braces, open parentheses and brackets
 	open     int  // where the outermost one's content begins
 	before   byte // what is before at, outside of braces: a character, or one of the below
 	comments []gap
@@ -189,12 +190,18 @@ func (c *cutter) cut() bool {
 		case c.depth == 0 && inWord(b) && !isDigit(b):
 			c.word()
 		default:
+			switch b {
+			case '(', '[':
+				c.parens++
+			case ')', ']':
+				c.parens--
+			}
 			c.before = b
 			c.at++
 		}
 	}
 	c.end(len(c.text))
-	return !c.failed && c.depth == 0 && c.pkgName != ""
+	return !c.failed && c.depth == 0 && c.parens == 0 && c.pkgName != ""
 }
 
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }
@@ -266,6 +273,7 @@ func (c *cutter) word() {
 	switch word := c.text[start:c.at]; word {
 	case "package", "import", "func", "type", "var", "const":
 		if start == 0 || c.text[start-1] == '\n' {
+			c.failed = c.failed || c.parens > 0 // a function among arguments
 			c.end(c.above(start))
 			c.keyword = word
 		} else if !c.declares() && word != "func" {
