@@ -135,9 +135,9 @@ func (t *transaction) removeRuns(traces []string) error {
 func (s *Store) runs(ctx context.Context) *rows.RunSource {
 	return &rows.RunSource{
 		Symbols: func(decls []int64) rows.Query {
-			return s.query(ctx, `SELECT DISTINCT s.id FROM decl d JOIN package p ON p.id = d.package
-				JOIN symbol s ON s.project = p.project AND s.package = p.path AND s.name = d.name AND s.nth = d.nth
-				WHERE d.id = ANY($1) AND d.kind IN (1, 2)`, decls)
+			// Until it has counted the rows of symbol, PostgreSQL would look for the declaration of each.
+			return s.query(ctx, `WITH named AS MATERIALIZED (SELECT p.project, p.path, d.name, d.nth FROM decl d JOIN package p ON p.id = d.package WHERE d.id = ANY($1) AND d.kind IN (1, 2))
+				SELECT DISTINCT s.id FROM named x JOIN symbol s ON s.project = x.project AND s.package = x.path AND s.name = x.name AND s.nth = x.nth`, decls)
 		},
 		Decls: func(symbols []int64) rows.Query {
 			return s.query(ctx, `SELECT s.id, d.id, f.base = s.base FROM symbol s
