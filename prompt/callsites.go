@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"tracerag/source"
 	"tracerag/trace"
@@ -82,7 +84,7 @@ func written(it *item, sites []callSite) (out []callSite) {
 		}
 		name := symbol.WithoutArguments(s.to.bareName())
 		name = name[strings.LastIndexByte(name, '.')+1:]
-		if strings.Contains(lines[i], name) {
+		if names(lines[i], name) {
 			out = append(out, callSite{s.line, s.to, false})
 			continue
 		}
@@ -101,12 +103,33 @@ func written(it *item, sites []callSite) (out []callSite) {
 // deferredAt returns which lines defer a call of a name.
 func deferredAt(lines []string, name string) (at []int) {
 	for i, line := range lines {
-		if call, ok := strings.CutPrefix(strings.TrimLeft(line, "\t "), "defer "); ok && strings.Contains(call, name) {
+		if call, ok := strings.CutPrefix(strings.TrimLeft(line, "\t "), "defer "); ok && names(call, name) {
 			at = append(at, i)
 		}
 	}
 	return at
 }
+
+// names reports whether a line has an identifier.
+func names(line, identifier string) bool {
+	if identifier == "" { // a trace may have any names
+		return false
+	}
+	for at := 0; ; at += len(identifier) {
+		i := strings.Index(line[at:], identifier)
+		if i < 0 {
+			return false
+		}
+		at += i
+		before, _ := utf8.DecodeLastRuneInString(line[:at])
+		after, _ := utf8.DecodeRuneInString(line[at+len(identifier):])
+		if !inIdentifier(before) && !inIdentifier(after) {
+			return true
+		}
+	}
+}
+
+func inIdentifier(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // any reports whether a call's line is known.
 func (c *callers) any() bool { return c != nil && len(c.sites) > 0 }

@@ -210,6 +210,8 @@ func TestWrittenCalls(t *testing.T) {
 		{line: 13, to: to("handle")},                  // of a map
 		{line: 15, to: to("Table.All")},               // of an iterator
 		{line: 17, to: to("cmp[go.shape.int]"), via: true},
+		{line: 19, to: to("(*File).Clo")}, // is none of these
+		{line: 19, to: to("")},            // of a trace that somebody wrote
 		{line: 25, to: to("late")},
 	} {
 		text := "none"
@@ -221,7 +223,7 @@ func TestWrittenCalls(t *testing.T) {
 		}
 		got = append(got, strings.TrimSpace(text))
 	}
-	if want := []string{"11 false", "16 false", "none", "none", "12 true", "13 false", "15 false", "17 false", "none"}; !slices.Equal(got, want) {
+	if want := []string{"11 false", "16 false", "none", "none", "12 true", "13 false", "15 false", "17 false", "none", "none", "none"}; !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	c := &callers{sites: map[*item][]callSite{it: {{10, to("New"), false}, {12, to("(*List).Less"), true}}}}

@@ -3,7 +3,6 @@ package prompt
 import (
 	"regexp"
 	"strings"
-	"unicode"
 )
 
 // CitationKind says what an answer cites.
@@ -147,7 +146,7 @@ func wordsOf(prompt string) wordSet {
 	escaped := false
 	for i, r := range prompt {
 		// Of "\nBorder" in a string, or in JSON, the word is Border.
-		inWord := !escaped && (r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r))
+		inWord := !escaped && inIdentifier(r)
 		escaped = !escaped && r == '\\'
 		switch {
 		case inWord && start < 0:
