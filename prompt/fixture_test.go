@@ -93,6 +93,9 @@ var closures = map[string]source.Text{
 
 func find(f trace.Function) source.Text {
 	if t, ok := closures[f.Name]; ok {
+		if t.Kind == source.Closure {
+			t.Path = "/src/" + t.Display
+		}
 		return t
 	}
 	t, ok := sources[symbol.Canonical(f.Name)]

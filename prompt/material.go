@@ -207,8 +207,11 @@ func (m *material) assign(order []trace.Function) {
 		fn  trace.Function
 		txt source.Text
 	}
-	byFile := map[string][]span{}
-	var files []string
+	// Two builds of a program, in directories of their own, have files of one name.
+	type file struct{ display, path string }
+	byFile := map[file][]span{}
+	var files []file
+	paths := map[string]int{} // files, by how they are shown
 	var gaps gaps
 	for _, fn := range order {
 		t := m.texts[fn]
@@ -223,11 +226,14 @@ func (m *material) assign(order []trace.Function) {
 		if t.Warning != "" {
 			gaps.add(t, fn.Name)
 		}
-		if byFile[t.Display] == nil {
-			files = append(files, t.Display)
+		f := file{t.Display, t.Path}
+		if byFile[f] == nil {
+			files = append(files, f)
+			paths[t.Display]++
 		}
-		byFile[t.Display] = append(byFile[t.Display], span{fn, t})
+		byFile[f] = append(byFile[f], span{fn, t})
 	}
+	same := map[source.Text]*item{}
 	for _, f := range files {
 		spans := byFile[f]
 		slices.SortStableFunc(spans, func(a, b span) int {
@@ -245,6 +251,9 @@ func (m *material) assign(order []trace.Function) {
 		for _, s := range spans {
 			if outer == nil || s.txt.End > end {
 				outer, end = m.newItem(s.fn, s.txt), s.txt.End
+				if paths[f.display] > 1 {
+					outer = m.merged(outer, same)
+				}
 			}
 			m.items[s.fn] = outer
 		}
@@ -255,6 +264,28 @@ func (m *material) assign(order []trace.Function) {
 		}
 	}
 	m.warnings = gaps.sentences()
+}
+
+// merged returns the item of another build with the same text, if there is one: it is shown once.
+func (m *material) merged(it *item, same map[source.Text]*item) *item {
+	text := source.Text{Display: it.source.Display, Decl: it.key, Doc: it.source.Doc, Body: it.source.Body, Warning: it.source.Warning}
+	other := same[text]
+	if other == nil {
+		same[text] = it
+		return it
+	}
+	if other.note == "" && other.source.Start != it.source.Start {
+		other.note = fmt.Sprintf("%s has the same text from line %d on", m.lastRun(), it.source.Start)
+	}
+	return other
+}
+
+// lastRun names the run whose functions come after those of another.
+func (m *material) lastRun() string {
+	if len(m.runs) == 2 {
+		return "run " + m.runs[1].label
+	}
+	return "another program"
 }
 
 func (m *material) newItem(fn trace.Function, t source.Text) *item {
