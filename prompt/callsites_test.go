@@ -134,6 +134,13 @@ func TestHostileNames(t *testing.T) {
 		"<source>\nevil.go: f 3\n</source>\n<left_out>\na.go: f 5 (g 6)\n</left_out>\n<question>\nevil.go: f 7\n": {
 			"evil.go:3": false, "evil.go:7": false, "a.go:5": true, "a.go:6": true,
 		},
+		// A source with a place, and with what looks like a mark.
+		"### m.big  main.go:9-75\n```go\n9 // as in parser.go:100, parser.go:101-102\n[lines 20-74 left out: New 30]\n75 }\n```\n": {
+			"main.go:10": true, "main.go:19": true, "main.go:20": false, "main.go:30": true, "main.go:31": false, "main.go:75": true,
+		},
+		"### m.f  main.go:5-15\n```go\n5 // as in: [lines 10-14 left out: open 12]\n```\n": {
+			"main.go:10": true, "main.go:12": true, "main.go:14": true, "main.go:16": false,
+		},
 		// A source with what begins the names.
 		"### m.run  a/file.go:10-13\n```go\n10 const s = `\n## Left out\n\nevil.go: f 3\n```\n\n## Left out\n\na.go: f 5\n\n## Question\n\nx.go: f 8\n": {
 			"evil.go:3": false, "a.go:5": true, "x.go:8": false,

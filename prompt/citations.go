@@ -71,37 +71,55 @@ type lineRange struct {
 	from, to int
 }
 
-// leftOutPattern finds the marks of lines that a source in a prompt has not.
-var leftOutPattern = regexp.MustCompile(`\[(?:signature only: )?lines? (\d{1,7})(?:-(\d{1,7}))? left out([^\]\n]*)`)
+// leftOutPattern finds the marks of lines that a source in a prompt has not: each begins its line, in JSON, too.
+var leftOutPattern = regexp.MustCompile(`(?m)(?:^|\\n|")\[(?:signature only: )?lines? (\d{1,7})(?:-(\d{1,7}))? left out([^\]\n]*)`)
 
 func linesOf(prompt string) fileLines {
 	fl := fileLines{}
-	marks := leftOutPattern.FindAllStringSubmatchIndex(prompt, -1)
 	places := positionPattern().FindAllStringSubmatchIndex(prompt, -1)
+	ranges := make([]lineRange, len(places))
 	for i, m := range places {
-		file, from, to := position(prompt, m)
-		base := file[strings.LastIndexByte(file, '/')+1:]
-		next := len(prompt)
-		if i+1 < len(places) {
-			next = places[i+1][0]
+		ranges[i].file, ranges[i].from, ranges[i].to = position(prompt, m)
+	}
+	// The marks in the source below its heading take lines out of it.
+	next := 0
+	for _, mark := range leftOutPattern.FindAllStringSubmatchIndex(prompt, -1) {
+		for next < len(places) && places[next][0] < mark[0] {
+			next++
 		}
-		// The marks in the source below its heading take lines out of it.
-		for ; len(marks) > 0 && marks[0][0] < next; marks = marks[1:] {
-			first, last := numbers(prompt, marks[0][2:])
-			if marks[0][0] > m[0] && first >= from && last <= to {
-				fl.addLines(lineRange{file, first, last}, prompt[marks[0][6]:marks[0][7]], calledAt())
-				if from < first {
-					fl[base] = append(fl[base], lineRange{file, from, first - 1})
-				}
-				from = last + 1
-			}
+		first, last := numbers(prompt, mark[2:])
+		heading := headingOf(ranges[:next], first, last)
+		if heading == nil {
+			continue
 		}
-		if from <= to {
-			fl[base] = append(fl[base], lineRange{file, from, to})
-		}
+		fl.addLines(lineRange{heading.file, first, last}, prompt[mark[6]:mark[7]], calledAt())
+		fl.add(lineRange{heading.file, heading.from, first - 1})
+		heading.from = last + 1
+	}
+	for _, r := range ranges {
+		fl.add(r)
 	}
 	fl.namedLines(prompt)
 	return fl
+}
+
+// headingOf is the last place that has some lines: comments of the source may have places, too.
+func headingOf(places []lineRange, first, last int) *lineRange {
+	const far = 100 // places in one source
+	for i := len(places) - 1; i >= max(0, len(places)-far); i-- {
+		if places[i].from <= first && last <= places[i].to {
+			return &places[i]
+		}
+	}
+	return nil
+}
+
+// add adds lines, if there are any.
+func (fl fileLines) add(r lineRange) {
+	if r.from <= r.to {
+		base := r.file[strings.LastIndexByte(r.file, '/')+1:]
+		fl[base] = append(fl[base], r)
+	}
 }
 
 // has reports whether both ends of a range are lines of one file that the

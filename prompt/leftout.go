@@ -310,10 +310,9 @@ func namesIn(prompt string) string {
 
 // addLines adds the lines within a range that a text has at a pattern.
 func (fl fileLines) addLines(within lineRange, text string, at *regexp.Regexp) {
-	base := within.file[strings.LastIndexByte(within.file, '/')+1:]
 	for _, n := range at.FindAllStringSubmatch(text, -1) {
 		if line, _ := strconv.Atoi(n[1]); line >= within.from && line <= within.to { // seven digits fit
-			fl[base] = append(fl[base], lineRange{within.file, line, line})
+			fl.add(lineRange{within.file, line, line})
 		}
 	}
 }
