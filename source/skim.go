@@ -50,7 +50,8 @@ func skim(at place, src []byte, modTime time.Time) *skimmed {
 	if strings.Contains(s.text, "\r\n") {
 		s.text = strings.ReplaceAll(s.text, "\r\n", "\n")
 	}
-	if c := (cutter{skimmed: s}); strings.Contains(s.text, "//line ") || strings.Contains(s.text, "/*line ") || !c.cut() {
+	// Of "\r\r\n" the parser leaves a "\r".
+	if c := (cutter{skimmed: s}); strings.Contains(s.text, "\r\n") || strings.Contains(s.text, "//line ") || strings.Contains(s.text, "/*line ") || !c.cut() {
 		return parsedWhole(parseGo(at, src, modTime))
 	}
 	return s
@@ -248,6 +249,10 @@ func (c *cutter) comment() {
 	c.comments = append(c.comments, gap{start, start + len(text)})
 	if n > 0 && strings.Contains(text, "\n") {
 		c.before = afterLine
+		// One with something beside it may be part of more than one group.
+		before, after := c.text[1+strings.LastIndexByte(c.text[:start], '\n'):start], c.text[c.at:]
+		after, _, _ = strings.Cut(after, "\n")
+		c.failed = c.failed || strings.TrimSpace(before) != "" || strings.TrimSpace(after) != ""
 	}
 }
 
@@ -276,7 +281,7 @@ func (c *cutter) word() {
 			c.failed = c.failed || c.parens > 0 // a function among arguments
 			c.end(c.above(start))
 			c.keyword = word
-		} else if !c.declares() && word != "func" {
+		} else if word != "func" {
 			c.failed = true // a declaration that does not begin its line
 		}
 		c.before = afterKeyword
