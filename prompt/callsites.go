@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"tracerag/source"
 	"tracerag/trace"
@@ -61,9 +59,7 @@ func (m *material) callSites(score map[*item]float64) *callers {
 			}
 		}
 	}
-	for it, sites := range c.sites {
-		c.sites[it] = ordered(written(it, ordered(sites)))
-	}
+	c.written()
 	return c
 }
 
@@ -72,64 +68,6 @@ func ordered(sites []callSite) []callSite {
 	slices.SortFunc(sites, byLine)
 	return slices.CompactFunc(sites, func(a, b callSite) bool { return a.line == b.line && a.to.key == b.to.key })
 }
-
-// written puts the sites of a function where its source has the calls. A run has the lines of execution: a deferred function
-// is called by the end of the function, or where something below it panics, even if that is in another function.
-func written(it *item, sites []callSite) (out []callSite) {
-	lines := strings.Split(it.source.Body, "\n")
-	for _, s := range sites {
-		i := s.line - it.source.Start
-		if i >= len(lines) {
-			continue
-		}
-		name := symbol.WithoutArguments(s.to.bareName())
-		name = name[strings.LastIndexByte(name, '.')+1:]
-		if names(lines[i], name) {
-			out = append(out, callSite{s.line, s.to, false})
-			continue
-		}
-		deferred := deferredAt(lines, name)
-		for _, at := range deferred {
-			out = append(out, callSite{it.source.Start + at, s.to, false})
-		}
-		// Else it is a variable's function that is called, or one is that calls it.
-		if len(deferred) == 0 && !strings.Contains(lines[i], "panic(") && (strings.Contains(lines[i], "(") || strings.Contains(lines[i], "range ")) {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// deferredAt returns which lines defer a call of a name.
-func deferredAt(lines []string, name string) (at []int) {
-	for i, line := range lines {
-		if call, ok := strings.CutPrefix(strings.TrimLeft(line, "\t "), "defer "); ok && names(call, name) {
-			at = append(at, i)
-		}
-	}
-	return at
-}
-
-// names reports whether a line has an identifier.
-func names(line, identifier string) bool {
-	if identifier == "" { // a trace may have any names
-		return false
-	}
-	for at := 0; ; at += len(identifier) {
-		i := strings.Index(line[at:], identifier)
-		if i < 0 {
-			return false
-		}
-		at += i
-		before, _ := utf8.DecodeLastRuneInString(line[:at])
-		after, _ := utf8.DecodeRuneInString(line[at+len(identifier):])
-		if !inIdentifier(before) && !inIdentifier(after) {
-			return true
-		}
-	}
-}
-
-func inIdentifier(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // any reports whether a call's line is known.
 func (c *callers) any() bool { return c != nil && len(c.sites) > 0 }

@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -187,55 +186,6 @@ func TestMovedCalls(t *testing.T) {
 	m.callers = m.callSites(map[*item]float64{})
 	if got := m.callers.text(open, 70, 129); got != "" {
 		t.Errorf("calls of a function whose source was changed: %s", got)
-	}
-}
-
-// A run knows where a function was when it called: for a deferred call the return, or what panicked, in whichever function.
-// A prompt has the line of the source with the call, or none.
-func TestWrittenCalls(t *testing.T) {
-	body := []string{
-		"func run() {",
-		"\tdefer f.Close()",
-		"\tsort.Sort(list)",
-		"\tx := handlers[name](3)",
-		"\tpanic(fmt.Sprint(x))",
-		"\tfor v := range all {",
-		"\tf.Close()",
-		"\tuse(cmp, list)",
-		"\treturn",
-		"}",
-	}
-	it := &item{source: source.Text{Start: 10, End: 19, Body: strings.Join(body, "\n")}}
-	to := func(name string) *item { return &item{key: "example.com/m." + name} }
-	var got []string
-	for _, s := range []callSite{
-		{line: 19, to: to("(*File).Close")}, // deferred
-		{line: 16, to: to("(*File).Close")},
-		{line: 19, to: to("recovered")},               // deferred by what this function is called by
-		{line: 14, to: to("recovered")},               // likewise, where this one panics
-		{line: 12, to: to("(*List).Less"), via: true}, // sort.Sort's
-		{line: 13, to: to("handle")},                  // of a map
-		{line: 15, to: to("Table.All")},               // of an iterator
-		{line: 17, to: to("cmp[go.shape.int]"), via: true},
-		{line: 19, to: to("(*File).Clo")}, // is none of these
-		{line: 19, to: to("")},            // of a trace that somebody wrote
-		{line: 25, to: to("late")},
-	} {
-		text := "none"
-		for i, w := range written(it, []callSite{s}) {
-			if i == 0 {
-				text = ""
-			}
-			text += fmt.Sprint(w.line, w.via, " ")
-		}
-		got = append(got, strings.TrimSpace(text))
-	}
-	if want := []string{"11 false", "16 false", "none", "none", "12 true", "13 false", "15 false", "17 false", "none", "none", "none"}; !slices.Equal(got, want) {
-		t.Errorf("%q\nwant %q", got, want)
-	}
-	c := &callers{sites: map[*item][]callSite{it: {{10, to("New"), false}, {12, to("(*List).Less"), true}}}}
-	if got := c.text(it, 10, 19); got != "New 10; .Less 12 via" {
-		t.Error(got)
 	}
 }
 
