@@ -56,7 +56,7 @@ func (s *session) update(ctx context.Context, t Task) error {
 		return err
 	}
 	if !ok {
-		return &laterError{time.Second}
+		return &laterError{after: time.Second}
 	}
 	defer unlock()
 	release, err := index.Hold(ctx, t.What, s.Clones, nil)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,6 +38,8 @@ type Answered struct {
 	Asked  time.Time       `json:"asked"`
 	Made   *time.Time      `json:"made,omitempty"` // when the answer was made
 	Answer json.RawMessage `json:"answer,omitempty"`
+	// Problem says why there will be none, of those that have none.
+	Problem string `json:"problem,omitempty"`
 }
 
 // kept is how long answers are kept.
@@ -80,19 +83,30 @@ func (q *Queue) ask(ctx context.Context, table string, n int, p Priority, insert
 
 // Answers lists the reports of some IDs, or all, in the order in which they were asked.
 func (q *Queue) Answers(ctx context.Context, ids []string) ([]Answered, error) {
-	rows, err := q.pool.Query(ctx, "SELECT id, text, within, asked, made, answer FROM report WHERE cardinality($1::text[]) = 0 OR id = ANY($1) ORDER BY asked, id, key", append([]string{}, ids...))
+	rows, err := q.pool.Query(ctx, q.withProblems(Locate)+`SELECT r.id, r.text, r.within, r.asked, r.made, r.answer, CASE WHEN r.made IS NULL THEN coalesce(p.text, '') ELSE '' END
+		FROM report r LEFT JOIN problem p ON p.key = r.key WHERE cardinality($1::text[]) = 0 OR r.id = ANY($1) ORDER BY r.asked, r.id, r.key`, append([]string{}, ids...))
 	if err != nil {
 		return nil, q.store.Explain(ctx, err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (a Answered, err error) {
 		var answer *string
-		err = row.Scan(&a.ID, &a.Report, &a.In, &a.Asked, &a.Made, &answer)
+		err = row.Scan(&a.ID, &a.Report, &a.In, &a.Asked, &a.Made, &answer, &a.Problem)
+		a.Problem = strings.TrimPrefix(a.Problem, finalMark)
 		if answer != nil && json.Valid([]byte(*answer)) { // a row may be somebody else's
 			a.Answer = json.RawMessage(*answer)
 		}
 		return a, err
 	})
 	return list, q.store.Explain(ctx, err)
+}
+
+// withProblems begins a query with why jobs of a kind have failed for good, by the key of what was asked: the last job of each.
+func (q *Queue) withProblems(k Kind) string {
+	return fmt.Sprintf(`WITH problem AS (SELECT DISTINCT ON (key) key, CASE
+			WHEN state = 'cancelled' AND metadata ? 'cancel_attempted_at' THEN 'it was cancelled'
+			WHEN state IN ('cancelled', 'discarded') THEN errors[array_upper(errors, 1)]->>'error' END AS text
+		FROM (SELECT args->>'version' AS key, * FROM %s.river_job WHERE kind = '%s') j ORDER BY key, id DESC)
+	`, q.schema, k)
 }
 
 // locate finds the places of a report, by what is known now.

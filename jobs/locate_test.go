@@ -5,6 +5,7 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -38,6 +39,9 @@ func TestLocate(t *testing.T) {
 	startWorker(t, url, &Worker{Kinds: []Kind{Locate}, Parallel: 1, Locator: func(_ context.Context, _ knowledge.Store, question locate.Question) (json.RawMessage, error) {
 		mu.Lock()
 		defer mu.Unlock()
+		if strings.HasPrefix(question.Text, "report lost") {
+			return nil, &locate.NoFilesError{Pattern: "gone/..."}
+		}
 		order = append(order, question.Text)
 		return json.RawMessage(answer), nil
 	}})
@@ -66,5 +70,18 @@ func TestLocate(t *testing.T) {
 	ask("night2", Asked, 1)
 	if got := answered("night2"); string(got.Answer) != answer {
 		t.Errorf("%s", got.Answer)
+	}
+	ask("lost", Asked, 1)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		list, err := q.Answers(t.Context(), nil)
+		if err != nil || len(list) != 4 || list[0].Problem+list[1].Problem+list[2].Problem != "" {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		if strings.Contains(list[3].Problem, "gone/...") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it never says why there is no answer: %+v", list[3])
+		}
 	}
 }

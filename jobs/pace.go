@@ -18,12 +18,19 @@ type Limit struct {
 	Tokens    int64   `json:"tokens_a_day"`
 }
 
-// SetLimit sets the limits of a model. They hold for the next question of every worker.
+// SetLimit sets the limits of a model. They hold for the next question of every worker. What was put off, or failed, for want of a
+// ceiling is done next: which model's it was only the worker knows.
 func (q *Queue) SetLimit(ctx context.Context, l Limit) error {
 	return q.store.Transaction(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO model (project, model, per_minute, cost_a_day, tokens_a_day) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (project, model) DO UPDATE SET per_minute = excluded.per_minute, cost_a_day = excluded.cost_a_day, tokens_a_day = excluded.tokens_a_day, next = '-infinity'`,
 			q.project, l.Model, l.PerMinute, l.Cost, l.Tokens)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, fmt.Sprintf(`UPDATE %s.river_job SET scheduled_at = now() WHERE kind = ANY($1) AND scheduled_at > now()
+			AND (state = 'scheduled' OR state = 'retryable' AND errors[array_upper(errors, 1)]->>'error' = $2)`, q.schema),
+			[]string{string(Summarise), string(Embed)}, (&NoCeilingError{l.Model}).Error())
 		return err
 	})
 }

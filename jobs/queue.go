@@ -63,7 +63,7 @@ type Job struct {
 	Began    *time.Time `json:"began,omitempty"` // its last try
 	Ended    *time.Time `json:"ended,omitempty"`
 	Worker   string     `json:"worker,omitempty"` // HOST:PROCESS that works on it
-	Error    string     `json:"error,omitempty"`  // of its last try
+	Error    string     `json:"error,omitempty"`  // of its last try, or why it is put off
 }
 
 // Add adds a job, unless an equal one waits or runs: that one then has the higher of the priorities. It
@@ -116,7 +116,7 @@ func (t Task) args() (river.JobArgs, error) {
 // next first.
 func (q *Queue) Jobs(ctx context.Context, since time.Time) ([]Job, error) {
 	const query = `SELECT j.id, j.kind, j.args, j.state::text, j.metadata ? 'cancel_attempted_at', j.priority, j.attempt, j.created_at, j.scheduled_at, j.attempted_at, j.finalized_at,
-			coalesce(j.errors[array_upper(j.errors, 1)]->>'error', ''), coalesce(w.host || ':' || w.process, '')
+			coalesce(CASE WHEN j.state = 'scheduled' THEN j.metadata->>'why' END, j.errors[array_upper(j.errors, 1)]->>'error', ''), coalesce(w.host || ':' || w.process, '')
 		FROM %s.river_job j LEFT JOIN worker w ON w.id::text = j.attempted_by[array_upper(j.attempted_by, 1)]
 		WHERE j.finalized_at IS NULL OR j.state = 'discarded' OR j.state = 'cancelled' AND NOT j.metadata ? 'cancel_attempted_at' OR j.finalized_at >= $1
 		ORDER BY j.finalized_at IS NOT NULL, j.state <> 'running', j.state NOT IN ('available', 'pending'), j.finalized_at DESC, j.priority, j.scheduled_at, j.id`

@@ -75,7 +75,7 @@ func (s *session) record(ctx context.Context, t Task) error {
 		return err
 	}
 	if !ok {
-		return &laterError{time.Second}
+		return &laterError{after: time.Second}
 	}
 	defer unlock()
 	tree, modules, commit, err := s.copyCommit(ctx, t.What, &s.Recordings.Box)

@@ -31,9 +31,10 @@ type Summaries struct {
 // NoCeilingError says that a model costs money, and that nobody has said how much a day.
 type NoCeilingError struct{ Model string }
 
-func (e *NoCeilingError) Error() string {
-	return e.Model + " costs money, and no ceiling for a day is set for it"
-}
+func (e *NoCeilingError) Error() string { return e.Model + NoCeiling }
+
+// NoCeiling ends the text of a [NoCeilingError], also that of a job that failed for it.
+const NoCeiling = " costs money, and no ceiling for a day is set for it"
 
 // summarise makes the summaries that a repository lacks. Those of a declaration that another worker makes at the same
 // time, for a repository that has it too, are waited for.
@@ -73,7 +74,7 @@ func (s *session) hold(ctx context.Context, t Task) (r *knowledge.Repository, un
 	}
 	unlock, ok, err := s.Store.TryLockName(ctx, string(t.Kind)+" "+t.What)
 	if err == nil && !ok {
-		err = &laterError{time.Second}
+		err = &laterError{after: time.Second}
 	}
 	return &all[i], unlock, err
 }
@@ -86,7 +87,7 @@ func (s *session) text(ctx context.Context, r *knowledge.Repository, path string
 // putOff puts a job off until the next day of UTC whose model may be asked nothing more on this one.
 func putOff(err error) error {
 	if errors.Is(err, throttle.ErrCeiling) {
-		return &laterError{untilTomorrow(time.Now())}
+		return &laterError{untilTomorrow(time.Now()), err.Error()}
 	}
 	return err
 }

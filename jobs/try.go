@@ -74,13 +74,15 @@ func (q *Queue) Try(ctx context.Context, list []Candidate, p Priority) (added in
 
 // Tried lists the changes of some IDs, or all, in the order in which they were asked. The changes themselves are left out.
 func (q *Queue) Tried(ctx context.Context, ids []string) ([]Tried, error) {
-	rows, err := q.pool.Query(ctx, "SELECT id, url, test, asked, made, revision, verdict, problem FROM candidate WHERE cardinality($1::text[]) = 0 OR id = ANY($1) ORDER BY asked, id, key", append([]string{}, ids...))
+	rows, err := q.pool.Query(ctx, q.withProblems(Try)+`SELECT c.id, c.url, c.test, c.asked, c.made, c.revision, c.verdict, CASE WHEN c.made IS NULL THEN coalesce(p.text, '') ELSE c.problem END
+		FROM candidate c LEFT JOIN problem p ON p.key = c.key WHERE cardinality($1::text[]) = 0 OR c.id = ANY($1) ORDER BY c.asked, c.id, c.key`, append([]string{}, ids...))
 	if err != nil {
 		return nil, q.store.Explain(ctx, err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t Tried, err error) {
 		var verdict *string
 		err = row.Scan(&t.ID, &t.URL, &t.Test, &t.Asked, &t.Made, &t.Commit, &verdict, &t.Problem)
+		t.Problem = strings.TrimPrefix(t.Problem, finalMark)
 		var v trial.Verdict
 		if verdict != nil && json.Unmarshal([]byte(*verdict), &v) == nil && v.Given() { // a row may be somebody else's
 			t.Verdict = &v

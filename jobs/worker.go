@@ -322,7 +322,7 @@ func (w *work[T]) Work(ctx context.Context, job *river.Job[T]) (err error) {
 	} else {
 		err = w.do(ctx, t)
 	}
-	err = s.verdict(ctx, err)
+	err = s.verdict(ctx, job.ID, err)
 	if _, snoozed := errors.AsType[*rivertype.JobSnoozeError](err); !snoozed {
 		s.counted.add(t.Kind, time.Since(began), err)
 		if s.Tell != nil {
@@ -340,7 +340,10 @@ func (e *FinalError) Error() string { return e.Err.Error() }
 func (e *FinalError) Unwrap() error { return e.Err }
 
 // laterError says that a job can't be done now, and when to look again. That is no failure.
-type laterError struct{ after time.Duration }
+type laterError struct {
+	after time.Duration
+	why   string // for those who see it wait; "": it is not for long
+}
 
 func (e *laterError) Error() string { return "later" }
 
@@ -358,7 +361,7 @@ func Text(err error) string {
 const finalMark = "JobCancelError: "
 
 // verdict is what river is to make of a job's end.
-func (s *session) verdict(ctx context.Context, err error) error {
+func (s *session) verdict(ctx context.Context, id int64, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -366,6 +369,10 @@ func (s *session) verdict(ctx context.Context, err error) error {
 		return ctx.Err() // cancelled, or back into the queue: river knows
 	}
 	if later, ok := errors.AsType[*laterError](err); ok {
+		if later.why != "" {
+			// Without it the job is put off nevertheless.
+			_, _ = s.queue.pool.Exec(ctx, fmt.Sprintf("UPDATE %s.river_job SET metadata = metadata || jsonb_build_object('why', $2::text) WHERE id = $1", s.queue.schema), id, s.Mask(later.why))
+		}
 		return river.JobSnooze(later.after)
 	}
 	if _, lost := errors.AsType[*postgres.LostError](err); lost || postgres.IsUnreachable(err) {

@@ -56,6 +56,9 @@ func runJobs(a *app, ctx context.Context, c *command, args []string) int {
 		if f.NArg() != 2 || !(limit.PerMinute >= 0 && limit.Cost >= 0) || limit.Tokens < 0 {
 			return a.usage(c, "limit takes the name of a model, and limits that are not negative")
 		}
+		if limit.PerMinute == 0 && f.Changed("rate") || limit.Cost == 0 && f.Changed("cost-a-day") || limit.Tokens == 0 && f.Changed("tokens-a-day") {
+			return a.usage(c, "a limit of 0 would be none: give a small one to have hardly anything asked, or leave it out to have none")
+		}
 	} else if limited {
 		return a.usage(c, "--rate, --cost-a-day and --tokens-a-day are of tracerag jobs limit MODEL")
 	} else if f.Arg(0) == "locate" {
@@ -213,6 +216,9 @@ func (a *app) printJobs(r *jobs.Report) error {
 		if j.Error != "" && j.State != jobs.Done {
 			line, _, _ := strings.Cut(j.Error, "\n")
 			fmt.Fprintf(&b, "        %s\n", visible.Line(line))
+			if model, ok := strings.CutSuffix(line, jobs.NoCeiling); ok {
+				fmt.Fprintf(&b, "        tracerag jobs limit %s --cost-a-day DOLLARS sets one\n", visible.Line(model))
+			}
 		}
 	}
 	if len(r.Jobs) == 0 {

@@ -154,6 +154,9 @@ func (a *app) printAnswers(ctx context.Context, q *jobs.Queue, ids []string, asJ
 func writeAnswer(w io.Writer, x *jobs.Answered) error {
 	var found locate.Answer
 	switch {
+	case x.Problem != "":
+		_, err := fmt.Fprintf(w, "     not located: %s\n", visible.Line(x.Problem))
+		return err
 	case x.Made == nil:
 		_, err := fmt.Fprintln(w, "     not located yet")
 		return err
