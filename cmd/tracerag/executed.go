@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tracerag/knowledge"
@@ -47,14 +48,16 @@ func runExecuted(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	defer func() { _ = db.Close() }()
-	var list []knowledge.Execution
-	for _, name := range names {
-		if list, err = db.Executions(ctx, name, *limit+1); err != nil {
-			return a.fail(err)
+	list, err := executions(ctx, db, names, *limit+1)
+	if rest, ok := strings.CutPrefix(f.Arg(0), "main."); ok && err == nil && len(list) == 0 {
+		// Trees say main for the package whose program ran; here it has its import path.
+		if list, err = executions(ctx, db, functionNames(rest), mostOfMain); err == nil {
+			list = slices.DeleteFunc(list, func(e knowledge.Execution) bool { return !strings.HasPrefix(e.Function, e.Package+".") })
+			list = list[:min(len(list), *limit+1)]
 		}
-		if len(list) > 0 {
-			break
-		}
+	}
+	if err != nil {
+		return a.fail(err)
 	}
 	for _, e := range list { // of what was indexed, and not pushed, nothing is masked before
 		a.masker().LearnCommand(e.Command)
@@ -76,6 +79,19 @@ func runExecuted(a *app, ctx context.Context, c *command, args []string) int {
 		a.note("there are more: --limit=%d lists twice as many", 2**limit)
 	}
 	return exitOK
+}
+
+// mostOfMain is how many executions of functions of a name are looked through for those of package main.
+const mostOfMain = 10_000
+
+// executions returns those of the first name that has any.
+func executions(ctx context.Context, db knowledge.Store, names []knowledge.FunctionName, limit int) (list []knowledge.Execution, err error) {
+	for _, name := range names {
+		if list, err = db.Executions(ctx, name, limit); err != nil || len(list) > 0 {
+			break
+		}
+	}
+	return list, err
 }
 
 // executions opens what says which functions runs executed.
