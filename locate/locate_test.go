@@ -322,7 +322,7 @@ func TestInNothing(t *testing.T) {
 			t.Errorf("in %s: %v; want %q near", in, err, near)
 		}
 	}
-	if a := ask(t, s, Question{Text: "xylophone", In: "files"}, Default); len(a.Functions) != 0 {
+	if a := ask(t, s, Question{Text: "xylophone", In: "files"}, Default); len(a.Functions) != 0 || a.Functions == nil || a.Files == nil || a.Packages == nil {
 		t.Errorf("a report that nothing matches: %+v", a.Functions)
 	}
 }

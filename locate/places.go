@@ -13,7 +13,7 @@ const shownFunctions = 3
 // answer makes the answer of the candidates.
 func (s *search) answer() (*Answer, error) {
 	all := s.sorted()
-	a := &Answer{Schema: "tracerag.locate/1", Functions: []Function{}}
+	a := &Answer{Schema: "tracerag.locate/1", Functions: []Function{}, Repositories: []Repository{}}
 	for i := range s.repos {
 		r := &s.repos[i]
 		a.Repositories = append(a.Repositories, Repository{Name: r.Name, Root: r.Root, Snapshot: r.Snapshot.String(), Score: s.routed[i],
@@ -86,7 +86,7 @@ func (s *search) together(all []*candidate, files []knowledge.File, of func(*kno
 	slices.SortStableFunc(list, func(a, b *counted) int {
 		return cmp.Or(order(a.chosen, b.chosen), cmp.Compare(b.Score, a.Score))
 	})
-	var out []Place
+	out := []Place{} // in JSON a list, never null
 	for _, p := range list[:min(len(list), s.o.Limit)] {
 		out = append(out, p.Place)
 	}

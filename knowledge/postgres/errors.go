@@ -32,7 +32,9 @@ type UnreachableError struct {
 
 func (e *UnreachableError) Error() string {
 	next := "start it, and run"
-	if isCode(e.Err, tooManyClients) { // it runs
+	if e.Err != nil && strings.Contains(e.Err.Error(), "server refused TLS connection") { // pgconn has no type for it
+		next = "have it speak TLS (ssl = on), or name another sslmode, and run"
+	} else if isCode(e.Err, tooManyClients) { // it runs
 		next = "wait until others end, or raise its limit of connections (max_connections, CONNECTION LIMIT), and run"
 	}
 	return fmt.Sprintf("PostgreSQL at %s can't be reached: %v\nwhat was written before is kept: %s the same command again", e.Server, e.Err, next)

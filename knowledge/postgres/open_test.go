@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -413,4 +415,28 @@ func FuzzText(f *testing.F) {
 		}
 		_ = decode(s) // whatever is in the database
 	})
+}
+
+// TestNoTLS asks for TLS from a server that has none: it is up, so nobody is told to start it.
+func TestNoTLS(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.ReadFull(c, make([]byte, 8)) // the request for TLS
+			_, _ = c.Write([]byte("N"))
+			_ = c.Close()
+		}
+	}()
+	_, err = tryOpen(t, "postgres://u:none@"+l.Addr().String()+"/d?sslmode=verify-full", Options{})
+	if text := fmt.Sprint(err); !strings.Contains(text, "(ssl = on), or name another sslmode") || strings.Contains(text, "start it") {
+		t.Errorf("%v", err)
+	}
 }
