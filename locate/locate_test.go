@@ -234,6 +234,11 @@ func TestRoute(t *testing.T) {
 		if a.Repositories[0].Name != test.want || a.Repositories[0].Score != 1 || len(a.Repositories) != 4 {
 			t.Errorf("%q: %+v", test.q.Text, a.Repositories)
 		}
+		for _, r := range a.Repositories[2:] { // of the empty ones nothing is known
+			if r.Name != "one" && r.Name != "two" || r.Score != 0 {
+				t.Errorf("%q: %+v", test.q.Text, a.Repositories)
+			}
+		}
 		if len(a.Functions) > 0 && a.Functions[0].Repository != test.want {
 			t.Errorf("%q: %+v", test.q.Text, a.Functions[0])
 		}

@@ -120,9 +120,18 @@ func (s *search) vocabularies() ([]float64, error) {
 	for i, x := range likelier(subjects, terms, weights) {
 		sum[i] += x
 	}
-	lowest := slices.Min(sum)
+	// Of an empty one nothing is known, which is not as likely as anything: it comes last.
+	empty := func(i int) bool { return list[i].Functions == 0 && list[i].Commits == 0 }
+	lowest := slices.Max(sum)
+	for i, x := range sum {
+		if !empty(i) {
+			lowest = min(lowest, x)
+		}
+	}
 	for i := range sum {
-		sum[i] -= lowest
+		if sum[i] -= lowest; empty(i) {
+			sum[i] = 0
+		}
 	}
 	return normal(sum), nil
 }
