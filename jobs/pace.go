@@ -18,8 +18,8 @@ type Limit struct {
 	Tokens    int64   `json:"tokens_a_day"`
 }
 
-// SetLimit sets the limits of a model. They hold for the next question of every worker. What was put off, or failed, for want of a
-// ceiling is done next: which model's it was only the worker knows.
+// SetLimit sets the limits of a model. They hold for the next question of every worker. What was put off because of a ceiling, or failed without
+// one, is done next: which model's it was only the worker knows.
 func (q *Queue) SetLimit(ctx context.Context, l Limit) error {
 	return q.store.Transaction(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO model (project, model, per_minute, cost_a_day, tokens_a_day) VALUES ($1, $2, $3, $4, $5)
