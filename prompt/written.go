@@ -25,7 +25,11 @@ func (c *callers) written() {
 		}
 	}
 	for it, sites := range c.sites {
-		c.sites[it] = ordered(bodies[it].written(ordered(sites), deferred))
+		if sites = ordered(bodies[it].written(ordered(sites), deferred)); len(sites) > 0 {
+			c.sites[it] = sites
+		} else {
+			delete(c.sites, it)
+		}
 	}
 }
 
@@ -170,21 +174,17 @@ func hasCall(line string) bool {
 // lastCall is the name of the function that a call's code calls in the end: of "a.lock(x).unlock(y)" unlock, of "un(trace(x))" un.
 func lastCall(call string) (name string) {
 	depth := 0
+	call = symbol.WithoutArguments(call)
 	for at, c := range call {
 		switch c {
 		case '(':
 			if depth == 0 {
-				before := call[:at]
-				if strings.HasSuffix(before, "]") {
-					before = before[:strings.LastIndexByte(before, '[')+1]
-					before = strings.TrimRight(before, "[")
-				}
-				name = lastIdentifier(before)
+				name = lastIdentifier(call[:at])
 			}
 			depth++
-		case '{', '[':
+		case '{':
 			depth++
-		case ')', '}', ']':
+		case ')', '}':
 			depth--
 		}
 	}

@@ -31,7 +31,7 @@ func TestWritten(t *testing.T) {
 		{"return t.RollbackUnlessCommitted()", "(*Tx).Rollback", "defer tx.Rollback()"},
 		{"return fun(s)", "un", "defer un(trace(\"run\"))"},
 		{"}", "un", "defer un(trace(\"run\"))"},
-		{"return check(n, \"finish it\", finishAll())", "finish", "defer finish[int](trace, 1)"},
+		{"return check(n, \"finish it\", finishAll())", "finish", "defer finish[map[string]int](trace, 1)"},
 		{"panic(fmt.Sprint(x))", "end", "defer end()"},
 		{"x := a[first(i)]", "last", "defer first(1).last(2)"},
 		// Of a variable, it may be.
@@ -48,7 +48,7 @@ func TestWritten(t *testing.T) {
 		{"start()", "", "here"}, // the name is one that somebody wrote into a trace
 	} {
 		lines := []string{
-			"func run() {", "defer end()", "\tdefer tx.Rollback()", "defer un(trace(\"run\"))", "defer finish[int](trace, 1)",
+			"func run() {", "defer end()", "\tdefer tx.Rollback()", "defer un(trace(\"run\"))", "defer finish[map[string]int](trace, 1)",
 			"defer first(1).last(2)", "f := w.Close", "defer f()", "defer func() { recovered() }()", tt.line, "}",
 		}
 		if tt.line == "}" {

@@ -48,10 +48,10 @@ func runExecuted(a *app, ctx context.Context, c *command, args []string) int {
 		return a.fail(err)
 	}
 	defer func() { _ = db.Close() }()
-	list, err := executions(ctx, db, names, *limit+1)
+	list, err := executionsOf(ctx, db, names, *limit+1)
 	if rest, ok := strings.CutPrefix(f.Arg(0), "main."); ok && err == nil && len(list) == 0 {
 		// Trees say main for the package whose program ran; here it has its import path.
-		if list, err = executions(ctx, db, functionNames(rest), mostOfMain); err == nil {
+		if list, err = executionsOf(ctx, db, functionNames(rest), mostOfMain); err == nil {
 			list = slices.DeleteFunc(list, func(e knowledge.Execution) bool { return !strings.HasPrefix(e.Function, e.Package+".") })
 			list = list[:min(len(list), *limit+1)]
 		}
@@ -84,8 +84,8 @@ func runExecuted(a *app, ctx context.Context, c *command, args []string) int {
 // mostOfMain is how many executions of functions of a name are looked through for those of package main.
 const mostOfMain = 10_000
 
-// executions returns those of the first name that has any.
-func executions(ctx context.Context, db knowledge.Store, names []knowledge.FunctionName, limit int) (list []knowledge.Execution, err error) {
+// executionsOf returns those of the first name that has any.
+func executionsOf(ctx context.Context, db knowledge.Store, names []knowledge.FunctionName, limit int) (list []knowledge.Execution, err error) {
 	for _, name := range names {
 		if list, err = db.Executions(ctx, name, limit); err != nil || len(list) > 0 {
 			break

@@ -417,7 +417,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// TestNoTLS asks for TLS from a server that has none: it is up, so nobody is told to start it.
+// TestNoTLS connects with TLS to a server without TLS. The error says how to go on, and does not say to start the server.
 func TestNoTLS(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
